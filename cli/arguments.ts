@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 
-/** JSON as it stands, `@file` for that of a file, `-` for standard input. */
+/** JSON as given, `@file` for the content of a file, `-` for standard input. */
 export function jsonArgument(text: string): unknown {
   const source =
     text === '-' ? readText(0, 'standard input') : text.startsWith('@') ? readText(text.slice(1), text.slice(1)) : text

@@ -9,10 +9,10 @@ export interface AccountOptions {
   region?: string
 }
 
-/** Services that are asked too rarely for an SDK client of their own, and the version of their API. */
+/** Services that are called too rarely for an SDK client of their own, and the version of their API. */
 const VERSIONS = { cloudformation: '2010-05-15', monitoring: '2010-08-01' } as const
 
-/** Who we are on AWS and where, as every AWS tool finds it: the environment, a profile, single sign-on. */
+/** AWS credentials and region, as every AWS tool finds them: the environment, a profile, single sign-on. */
 export class AwsAccount {
   readonly sqs: SQSClient
   readonly scheduler: SchedulerClient
@@ -21,7 +21,7 @@ export class AwsAccount {
 
   constructor(options: AccountOptions) {
     this.options = options
-    // Stand-ins call themselves by other names than we do.
+    // Stand-ins have other service names.
     this.sqs = new SQSClient({ ...options, useQueueUrlAsEndpoint: false })
     this.scheduler = new SchedulerClient(options)
   }
@@ -36,12 +36,13 @@ export class AwsAccount {
     return this.sqs.config.credentials().catch((error: Error) => {
       const { profile } = this.options
       throw new Error(
-        `no AWS credentials${profile === undefined ? '' : ` for profile '${profile}'`} (${error.message}); log in, or name another with --profile`,
+        `no AWS credentials${profile === undefined ? '' : ` for profile '${profile}'`} (${error.message}); log ` +
+          'in, or name another with --profile',
       )
     })
   }
 
-  /** The XML that a service answers with. Throws what it says is wrong. */
+  /** The XML that a service answers with. Throws its error. */
   async query(service: keyof typeof VERSIONS, action: string, parameters: Record<string, string>): Promise<string> {
     const [region, credentials] = await Promise.all([this.region(), this.credentials()])
     const aws = new AwsClient({ ...credentials, region, service })
@@ -59,7 +60,7 @@ function endpointOf(service: string, region: string): string {
   return given ?? `https://${service}.${region}.${dnsSuffix(region)}/`
 }
 
-/** What the first tag of this name holds. These answers neither nest tags of one name nor have attributes on them. */
+/** The content of the first tag of this name. These answers neither nest tags of one name nor use attributes. */
 export function tag(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
 }

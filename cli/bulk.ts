@@ -25,10 +25,10 @@ export interface BulkOptions {
   inheritUndone?: boolean
 }
 
-/** A rerun has an --id and a --from of its own: of the new run, and of the step it begins with. */
+/** A rerun uses --id and --from itself, for the id of the new run and its first step. */
 const NAMES = { short: { id: '--id', from: '--from' }, long: { id: '--id-prefix', from: '--created-from' } }
 
-/** Which runs are meant, where it is not one by its id. All filters have to be true of a run. */
+/** Options that select many runs instead of one by its id. A run must match all filters. */
 export function takesMany(command: Command, names: keyof typeof NAMES = 'short'): Command {
   const { perSecond, limit } = BULK_BOUNDS
   return command
@@ -49,7 +49,7 @@ export function takesMany(command: Command, names: keyof typeof NAMES = 'short')
     .option('--yes', 'do it, where many runs are meant')
 }
 
-/** Says how many runs it would be, and does it only when told so. */
+/** Shows how many runs it would affect, and acts only with --yes. */
 export async function steerMany(session: Session, action: BulkAction, options: BulkOptions): Promise<void> {
   const { client } = session
   const bulk = bulkOf(action, options)
@@ -65,7 +65,9 @@ export async function steerMany(session: Session, action: BulkAction, options: B
     throw new Failure(`this would ${action} none of ${runsOf(would.matches)}:${refused}`)
   if (!options.yes) throw new Failure(`${promise(action, would)}; say --yes to do it${refused}`)
   const started = await client.steerMany(bulk)
-  const text = `run ${started.runId} does it to ${some(would)}; \`overwinter show ${started.runId}\` says how far it is, \`overwinter cancel ${started.runId}\` stops it${refused}`
+  const text =
+    `run ${started.runId} does it to ${some(would)}; \`overwinter show ${started.runId}\` says how ` +
+    `far it is, \`overwinter cancel ${started.runId}\` stops it${refused}`
   session.print(text, { ...started, ...would })
 }
 
@@ -73,7 +75,10 @@ function promise(action: BulkAction, would: WouldSteer): string {
   const { matches, isComplete, runs, refused } = would
   const named = runs.filter((id) => !refused.some((group) => group.runs.includes(id)))
   const which = named.length === 0 ? '' : ` (${named.slice(0, 5).join(', ')}${matches > 5 ? ', …' : ''})`
-  return `this would ${action} ${some(would)}${which}${isComplete ? '' : ', and leave those behind them: --limit says how many at most'}`
+  return (
+    `this would ${action} ` +
+    `${some(would)}${which}${isComplete ? '' : ', and leave those behind them: --limit says how many at most'}`
+  )
 }
 
 function some({ matches, can, refused, unchecked }: WouldSteer): string {

@@ -7,19 +7,19 @@ export interface ConnectionOptions {
 }
 
 const USUAL_PORT = 4400
-/** Where the CLI looks for a server unless it is told otherwise. */
+/** The server's address unless another one is given. */
 export const USUAL_URL = `http://localhost:${USUAL_PORT}`
 
 const API_GATEWAY = /\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$/
 
-/** Where the API is and how to come in: the dev server unless told otherwise. */
+/** The API's address and credentials: the dev server unless given. */
 export function connectionOf({ url, token, profile }: ConnectionOptions): TransportOptions {
   const { OVERWINTER_URL, OVERWINTER_TOKEN, PORT } = process.env
   const target = url ?? OVERWINTER_URL ?? `http://localhost:${PORT || USUAL_PORT}`
   const bearer = token ?? OVERWINTER_TOKEN
   if (bearer !== undefined) return { url: target, token: bearer }
   const region = regionOf(target)
-  // Behind a domain of one's own, only the profile tells that IAM wants a signature.
+  // Behind a custom domain, only the profile shows that IAM needs a signature.
   if (region === undefined && profile === undefined) return { url: target }
   let signing: Promise<NonNullable<TransportOptions['sign']>> | undefined
   return { url: target, sign: async (request) => (await (signing ??= signerFor(region, profile)))(request) }
@@ -30,7 +30,7 @@ export function regionOf(url: string): string | undefined {
   return API_GATEWAY.exec(hostOf(url))?.[1]
 }
 
-/** A deployment asks for IAM unless it was built otherwise. Loaded late: the dev server needs none of it. */
+/** A deployment requires IAM by default. Loaded on demand: the dev server needs none of it. */
 async function signerFor(
   region: string | undefined,
   profile: string | undefined,

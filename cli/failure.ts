@@ -1,19 +1,22 @@
 import { HttpError, type OverwinterClient, RunNotFoundError } from '../sdk/http-client/index.ts'
 import { isLocal } from './connection.ts'
 
-/** Says in one line what went wrong, and what to do about it. */
+/** An error in one line: what went wrong, and what to do. */
 export class Failure extends Error {
   override name = 'Failure'
 }
 
 const MOST_SUGGESTIONS = 5
 
-/** What a person should read, given what a call to the API threw. */
+/** The text for a person, given an error of a call to the API. */
 export function explain(error: unknown, url: string): string {
   if (!(error instanceof Error)) return String(error)
   const isRefusal = error instanceof HttpError && (error.status === 401 || error.status === 403)
   if (isRefusal)
-    return `${url} lets nobody in without proof (${error.message}); give --token, or --profile for an API with IAM`
+    return (
+      `${url} refuses requests without credentials (${error.message}); give --token, or --profile for an ` +
+      'API with IAM'
+    )
   if (error.name === 'TimeoutError' && error instanceof DOMException) return `${url} did not answer in time`
   if (error.message === 'fetch failed') return unreachable(url, error.cause)
   return error.message
@@ -25,7 +28,7 @@ function unreachable(url: string, cause: unknown): string {
   return `nothing answers on ${url} (${code ?? message ?? 'no connection'}); is the address right?`
 }
 
-/** Does something to a run; if there is no such run, says which ones have a similar id. */
+/** Acts on a run; if there is no such run, suggests runs with a similar id. */
 export async function withRun<T>(client: OverwinterClient, runId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

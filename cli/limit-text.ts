@@ -21,7 +21,7 @@ export function limitTable(limits: readonly LimitView[]): string {
 }
 
 const restsInWords = ({ gates }: LimitView): string =>
-  gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : ''
+  gates.some(({ restUntil }) => restUntil !== undefined) ? 'cooldown' : ''
 /** One limit, key by key. */
 export function limitText(limit: LimitView, now: number): string {
   const { name, code, isSet, paused, gates, hasMore } = limit
@@ -30,11 +30,11 @@ export function limitText(limit: LimitView, now: number): string {
     : ''
   const lines = [`${paint('bold', name)}  ${inForceInWords(limit)}${set}`]
   for (const problem of damageOf(limit)) lines.push(`  ${paint('red', 'cannot be read')}: ${problem}`)
-  if (damageOf(limit).length > 0) lines.push(`  put it right, or drop it: \`${dropCommand(name)}\``)
+  if (damageOf(limit).length > 0) lines.push(`  repair it, or drop it: \`${dropCommand(name)}\``)
   if (paused)
-    lines.push(`  ${paint('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
+    lines.push(`  ${paint('yellow', 'paused')}: it admits nothing; \`overwinter limits resume ${quoted(name)}\``)
   for (const gate of gates) lines.push(...gateLines(gate, now))
-  if (gates.length === 0) lines.push('  nobody has come to it of late')
+  if (gates.length === 0) lines.push('  not used lately')
   if (hasMore) lines.push('  There are more keys')
   return lines.join('\n')
 }
@@ -51,8 +51,8 @@ function gateLines({ key, inside, holders, waiting, next, restUntil, heldMs }: G
       ? []
       : [
           field(
-            'rests',
-            `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to; \`overwinter limits resume\` ends that`,
+            'cooldown',
+            `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}); \`overwinter limits resume\` ends that`,
           ),
         ]),
   ]

@@ -3,7 +3,7 @@ import { paint } from './terminal.ts'
 
 const COLOURS = { problem: 'red', warning: 'yellow' } as const
 
-/** One line each: where, and what is the matter. */
+/** One line each: the path and the problem. */
 export function problemLines(problems: readonly Problem[], kind: keyof typeof COLOURS): string[] {
   return problems.map(({ path, message }) => `${paint(COLOURS[kind], kind)}  ${path}  ${message}`)
 }

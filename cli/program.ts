@@ -33,7 +33,7 @@ export async function run(argv: string[]): Promise<number> {
     await program.parseAsync(argv)
     return Number(process.exitCode ?? EXIT.ok)
   } catch (error) {
-    // Commander has said what was wrong, or has shown the help that was asked for.
+    // Commander has printed the problem, or the requested help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     const { connection, isJson } = Session.of(program)
     const message = explain(error, connection.url)
@@ -71,7 +71,8 @@ function overwinter(): Command {
     addConformance,
     addDoctor,
   ]
-  // What new projects ask before their tests and before synth: an old Node gets the sentence of main.ts, and nothing else.
+  // New projects call it before their tests and before synth: an old Node gets the message of main.ts, and
+  // nothing else.
   program.command('check-node', { hidden: true }).action(() => {})
   for (const add of [
     addInit,

@@ -23,16 +23,19 @@ const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = 
 const HEADINGS = ['RUN', 'WORKFLOW', 'STATUS', 'CREATED', 'WAITS FOR']
 const LONGEST_ERROR = 80
 
-/** What would move the run on, and when; empty for one that has ended. */
+/** What the run waits for, and until when; empty for an ended run. */
 export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): string {
-  // At which limit, only the run itself tells.
+  // Only the run itself says at which limit it is queued.
   if (run.queue) return turnOf(run.queue, now)
   if (run.status === 'queued') return 'its turn'
   const when = (until: number | undefined) =>
     until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
-    return `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
+    return (
+      `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} ` +
+      `(${fromNow(run.wakeAt, now)})`
+    )
   if (run.status !== 'sleeping' && run.status !== 'waiting' && !isForCode) return ''
   return (run.waitingFor ?? []).map((waiting) => awaited(waiting) + when(waiting.until)).join(', ')
 }
@@ -77,7 +80,7 @@ export function runHead(run: RunView, now: number): string {
   return lines.join('\n')
 }
 
-/** How it ended, or what it waits for and until when; and what can be done about it. */
+/** How the run ended, or what it waits for and until when; and what can be done about it. */
 export function runEnd(run: RunView, history: readonly HistoryEvent[], now: number): string {
   const took =
     run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
@@ -86,18 +89,18 @@ export function runEnd(run: RunView, history: readonly HistoryEvent[], now: numb
   if (run.status === 'failed')
     return `${statusText(run.status)}${took}\n${errorText(run.error)}\n${afterFailure(run, history)}`
   if (run.status === 'stuck')
-    return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
+    return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is fixed: overwinter retry ${run.runId}`
   const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
 }
 
-/** What `retry` would refuse is not suggested. */
+/** Suggests `retry` only if it would be accepted. */
 function afterFailure({ runId }: RunView, history: readonly HistoryEvent[]): string {
   const refusal = refusalOfRetry(runId, history)
   return refusal ?? `To let it go on from there: overwinter retry ${runId}`
 }
 
-/** A signal that nobody waits for may be one whose name was misspelt. */
+/** Signals that the run does not wait for: a name may be misspelt. */
 function keptText(kept: RunView['keptSignals']): string {
   const names = Object.entries(kept ?? {}).map(([name, count]) => `'${name}'${count === 1 ? '' : ` (${count} times)`}`)
   return names.length === 0 ? '' : `\n  Signals that came and that it does not wait for: ${names.join(', ')}`

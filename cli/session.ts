@@ -3,12 +3,12 @@ import { OverwinterClient, type TransportOptions } from '../sdk/http-client/inde
 import { type ConnectionOptions, connectionOf } from './connection.ts'
 import { say } from './terminal.ts'
 
-/** What a command works with: the API, and a way to say things. */
+/** What a command works with: the API, and its output. */
 export class Session {
   readonly connection: TransportOptions
   readonly client: OverwinterClient
   readonly isJson: boolean
-  /** The AWS profile that was named. */
+  /** The AWS profile that was given. */
   readonly profile: string | undefined
 
   constructor(options: ConnectionOptions & { json?: boolean }) {
@@ -22,7 +22,7 @@ export class Session {
     return new Session(command.optsWithGlobals())
   }
 
-  /** The same thing for a person and for a program. */
+  /** Prints text for a person, or JSON for a program. */
   print(text: string, data: unknown): void {
     say(this.isJson ? JSON.stringify(data) : text)
   }

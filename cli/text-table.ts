@@ -1,6 +1,6 @@
 import { inLine, paint } from './terminal.ts'
 
-/** Columns as wide as what is in them. */
+/** Columns as wide as their content. */
 export function textTable(headings: string[], given: string[][]): string {
   const rows = given.map((row) => row.map(inLine))
   const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))

@@ -8,7 +8,7 @@ type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }
 interface Entry {
   mark: 'begin' | 'done' | 'wait' | 'bad' | 'note'
   what: string
-  /** What came of it. */
+  /** The outcome or detail. */
   detail?: string
 }
 
@@ -49,7 +49,7 @@ const retriedFrom = ({ ops, step }: { ops?: string[]; step?: string }) => {
   return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${asWritten(op)}'`).join(', ')}`)
 }
 
-/** Nobody awaited them; perhaps somebody forgot to. */
+/** Operations that the code did not await, perhaps by mistake. */
 const leftBehind = ({ abandoned = [] }: { abandoned?: string[] }) =>
   abandoned.length === 0 ? '' : clip(`; did not wait for ${abandoned.map((op) => `'${asWritten(op)}'`).join(', ')}`)
 
@@ -63,7 +63,7 @@ function clip(text: string): string {
 
 const forKey = (key: string | undefined): string => (key === undefined ? '' : ` for '${key}'`)
 
-/** A new kind of event does not compile until it can be read here. */
+/** A new kind of event does not compile until it has an entry here. */
 const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
   'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),

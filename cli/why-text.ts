@@ -2,7 +2,7 @@ import type { WaitReason, Why } from '../sdk/index.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { paint } from './terminal.ts'
 
-/** The reason, what is known about each thing that the run waits for, and what to do. */
+/** The reason, the facts about each wait of the run, and what to do. */
 export function whyText(runId: string, { reason, waits, remedies }: Why, now: number): string {
   const lines = [`${paint('bold', runId)} ${reason}`]
   for (const wait of waits) {

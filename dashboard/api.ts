@@ -30,7 +30,7 @@ import type { JsonSchema } from './form/schema.ts'
 import { serverIsGone, serverIsThere } from './live/connection.ts'
 import { Refusal, Unreachable } from './refusal.ts'
 
-/** The API as the page uses it. Times come as ISO strings and leave here as numbers, once and for all. */
+/** The API as the page uses it. Times come as ISO strings and become numbers here. */
 
 interface Sending {
   body?: unknown
@@ -63,7 +63,7 @@ async function call(method: string, path: string, { body, key, signal }: Sending
   throw new Refusal(response.status, problemIn(text))
 }
 
-/** What stands between the page and the server may answer in its own way. */
+/** A proxy between the page and the server may answer in its own format. */
 function problemIn(text: string): Partial<ProblemJson> {
   try {
     const json = JSON.parse(text) as Partial<ProblemJson> & { message?: string }
@@ -107,7 +107,7 @@ export const getWholeRun = async (id: string, signal?: AbortSignal) =>
   runFromJson(await get<RunJson>(at('runs', id), signal))
 export const getWhy = async (id: string, signal?: AbortSignal) =>
   whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
-/** Undefined for a run of code, which has none to list. */
+/** Undefined for a run of code, which has no list of steps. */
 export const getSteps = async (id: string, signal?: AbortSignal): Promise<{ steps?: StepView[] }> => {
   const found = await get<{ steps: StepJson[] } | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
   return found ? { steps: found.steps.map(stepFromJson) } : {}
@@ -119,7 +119,7 @@ interface HistoryPage {
   cursor?: string
 }
 
-/** A page of a history without payloads. `after`: only what came behind this place. */
+/** A page of a history without payloads. `after`: only events behind this place. */
 export async function getHistory(
   id: string,
   { after, cursor }: { after?: string; cursor?: string },
@@ -173,7 +173,7 @@ export interface Workflow extends WorkflowInList {
   input?: JsonSchema
   output?: JsonSchema
   signals: { name: string; kind: 'signal' | 'request'; payload?: JsonSchema }[]
-  /** Not in the code: somebody saved it as a definition. */
+  /** Saved as a definition, not in the code. */
   isStored?: true
 }
 export const listWorkflows = async (signal?: AbortSignal) =>
@@ -250,7 +250,7 @@ export interface BulkTerms {
   limit: number
   filter: { incident: string; tag?: string; since?: string }
 }
-/** What would be done, without doing it. */
+/** What the action would do, without doing it. */
 export const tryBulk = (action: BulkAction, terms: BulkTerms) =>
   post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
 export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) =>

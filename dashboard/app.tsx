@@ -41,7 +41,7 @@ export function App() {
   )
 }
 
-/** A page is made anew for another run, incident, workflow or limit: nothing of the one before stays. */
+/** A page is created anew for another run, incident, workflow or limit: no state of the one before stays. */
 function pageOf(view: string | undefined, name: string | undefined): ComponentChildren {
   if (view === undefined) return null
   if (view === 'runs') return name === undefined ? <RunsPage /> : <RunPage key={name} id={name} />

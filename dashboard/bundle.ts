@@ -7,7 +7,10 @@ import type { UiFile } from './files.ts'
 const here = import.meta.dirname
 const ICONS = ['favicon-local.svg', 'favicon-deployed.svg']
 
-/** The page from its sources: what `npm run dev` serves in this repository, and what `npm run build` puts into the package. */
+/**
+ * Bundles the page: `npm run dev` serves the result in this repository, and `npm run build` puts it into the
+ * package.
+ */
 export async function bundle(): Promise<Map<string, UiFile>> {
   const { outputFiles } = await build({
     entryPoints: { app: join(here, 'main.tsx') },
@@ -30,7 +33,7 @@ export async function bundle(): Promise<Map<string, UiFile>> {
     ['app.css', 'text/css; charset=utf-8'],
   ] as const) {
     const body = outputFiles.find(({ path }) => path.endsWith(name))!.text
-    // A name of its own for every content: browsers may keep it for good.
+    // The name contains a hash of the content: browsers may cache it for good.
     const named = name.replace('.', `-${createHash('sha256').update(body).digest('hex').slice(0, 12)}.`)
     files.set(named, { type, body })
     html = html.replace(`/ui/${name}`, `/ui/${named}`)

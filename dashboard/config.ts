@@ -1,13 +1,13 @@
-/** What the page is told about where it is: `/ui/config.json`. */
+/** The page's configuration: `/ui/config.json`. */
 export interface UiConfig {
   /** `local`, or the host of the API or the name of the stack. */
   name: string
   isLocal: boolean
-  /** Whoever looks may change nothing. */
+  /** The viewer may change nothing. */
   isReadOnly: boolean
-  /** `GET /changes` tells of commits as they happen; otherwise the page asks now and then. */
+  /** `GET /changes` streams commits as they happen; otherwise the page polls. */
   hasChanges: boolean
-  /** `GET /runs/{id}/replay` shows where the code stood. */
+  /** `GET /runs/{id}/replay` shows where the code was. */
   hasReplay: boolean
   version: string
 }

@@ -15,10 +15,10 @@ const TYPES: Record<string, string> = {
 
 let files: Promise<Map<string, UiFile>> | undefined
 
-/** The files of the page by their names under `/ui/`: bundled on first request in this repository, ready-made in the package. */
+/** The page's files by name under `/ui/`: bundled on first request in this repository, prebuilt in the package. */
 export function uiFiles(): Promise<Map<string, UiFile>> {
   files ??= extname(import.meta.filename) === '.ts' ? fromSources() : readyMade(join(import.meta.dirname, 'page'))
-  // Whoever mends what was wrong with the sources need not start again.
+  // After an error, the next request bundles again, so that fixed sources need no restart.
   files.catch(() => (files = undefined))
   return files
 }

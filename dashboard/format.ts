@@ -9,10 +9,10 @@ const UNITS: readonly [string, number][] = [
   ['s', 1_000],
 ]
 
-/** `340 ms`, `4.2 s`, `30 d 4 h`. Clocks that differ a little make no negative times. */
+/** `340 ms`, `4.2 s`, `30 d 4 h`. Small differences between clocks make no negative times. */
 export const duration = (ms: number): string => span(Math.max(0, ms))
 
-/** `12 s ago`, `in 3 d`: one unit, since it counts on while one looks at it. */
+/** `12 s ago`, `in 3 d`: one unit, since it keeps counting on screen. */
 export function relative(at: number, now: number): string {
   const ms = at - now
   if (Math.abs(ms) < 1_000) return 'now'

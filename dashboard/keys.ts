@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { go, href } from './route.ts'
 
-/** What keys do, beside what browsers do with them. `?` shows this list. */
+/** Our keyboard shortcuts, besides the browser's. `?` shows this list. */
 export const KEYS: readonly [keys: string, what: string][] = [
   ['/', 'jump to a run by its id'],
   ['g r', 'runs'],
@@ -26,7 +26,7 @@ const VIEWS: Record<string, string> = {
 }
 
 type Handlers = Partial<Record<string, () => void>>
-/** The last one that was put there is asked first. */
+/** The last registered layer handles a key first. */
 const layers: { current: Handlers }[] = []
 
 export function useKeys(handlers: Handlers): void {
@@ -45,7 +45,7 @@ export function listenForKeys(): void {
   let isGoing = false
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-    // A dialog has keys of its own.
+    // A dialog has shortcuts of its own.
     if (document.querySelector('dialog[open]')) return
     if (isTyping(event.target)) {
       if (event.key === 'Escape') (event.target as HTMLElement).blur()
@@ -54,7 +54,7 @@ export function listenForKeys(): void {
     const view = isGoing ? VIEWS[event.key] : undefined
     isGoing = event.key === 'g' && !isGoing
     if (view !== undefined) return go(href([view]))
-    // On a link or a button, Enter means that one.
+    // On a link or a button, Enter activates it.
     if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary')) return
     const handler = layers.findLast(({ current }) => current[event.key])?.current[event.key]
     if (!handler) return

@@ -7,6 +7,6 @@ import './style/app.css'
 
 takeOverLinks()
 listenForKeys()
-// Without an answer the page says that the server is gone, as it does later.
+// Without an answer the page shows that the server is unreachable, as it does later.
 await loadConfig().catch(() => {})
 render(<App />, document.getElementById('app')!)

@@ -1,6 +1,6 @@
 import type { ProblemJson } from '../sdk/http-client/wire.ts'
 
-/** What the server said instead of what was asked for, in its own words. */
+/** A refusal of the server, in its own words. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
@@ -16,19 +16,25 @@ export class Refusal extends Error {
     this.known = known
   }
 
-  /** What the one in front of the page can do about it. */
+  /** What the person at the page can do about it. */
   get advice(): string | undefined {
     if (this.status === 401)
-      return 'The server wants to know who asks. Open the dashboard with `overwinter ui --token …`, or with AWS credentials in the shell.'
+      return (
+        'The server needs credentials. Open the dashboard with `overwinter ui --token …`, or with AWS ' +
+        'credentials in the shell.'
+      )
     if (this.status === 403)
-      return 'Whoever this page speaks for may not do this. Ask for a token or a role with the right that the sentence above names.'
+      return (
+        'The credentials of this page do not allow this. Use a token or a role with the right that the ' +
+        'sentence above names.'
+      )
     if (this.status === 429)
       return 'The server is asked too often. The page tries again by itself; close other windows of it if this goes on.'
     return undefined
   }
 }
 
-/** The server was not there to answer. */
+/** The server did not answer. */
 export class Unreachable extends Error {
   override name = 'Unreachable'
 }

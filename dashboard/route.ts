@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Where the page is: every view and every selection is in the address, so that it can be sent to somebody. */
+/** The state of the page: every view and every selection is in the address, so that a link can be shared. */
 export interface Place {
   /** Below `/ui`, decoded: `['runs', 'order-17']`. */
   path: readonly string[]
@@ -14,7 +14,7 @@ function here(): Place {
   return { path: parts.map(decoded), query: new URLSearchParams(location.search) }
 }
 
-/** Somebody may have typed half a percent sign. */
+/** A hand-typed address may contain an incomplete percent sign. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -42,7 +42,10 @@ export function go(url: string, { replaces = false } = {}): void {
   place.value = here()
 }
 
-/** Changes a part of the selection and leaves the rest. What is typed replaces, so that Back does not go letter by letter. */
+/**
+ * Changes a part of the selection and leaves the rest. Typing replaces the entry, so that Back does not go
+ * letter by letter.
+ */
 export function select(changes: Query, { replaces = false } = {}): void {
   const { path, query } = place.value
   go(href(path, { ...Object.fromEntries(query), ...changes }), { replaces })
@@ -50,7 +53,7 @@ export function select(changes: Query, { replaces = false } = {}): void {
 
 export const selected = (name: string): string | undefined => place.value.query.get(name) ?? undefined
 
-/** Links stay links: only a plain click on one of ours is taken over. */
+/** Links stay links: only a plain click on an internal one is handled here. */
 export function takeOverLinks(): void {
   addEventListener('popstate', () => {
     place.value = here()

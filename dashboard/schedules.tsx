@@ -75,7 +75,7 @@ export function SchedulesPage() {
 
 type Schedule = Awaited<ReturnType<typeof listSchedules>>[number]
 
-/** In the words that the code has for it. */
+/** In the notation of the code. */
 function planOf(schedule: Schedule): string {
   const { cron, everyMs, timezone } = schedule
   return cron === undefined ? `every ${duration(everyMs ?? 0)}` : `${cron} (${timezone})`

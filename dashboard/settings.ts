@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import type { UiConfig } from './config.ts'
 
-/** Where the page is; asked for before anything is shown. */
+/** The page's configuration; loaded before anything is rendered. */
 export const config = signal<UiConfig>({
   name: 'local',
   isLocal: true,
@@ -19,7 +19,7 @@ export async function loadConfig(): Promise<void> {
     ?.setAttribute('href', `/ui/favicon-${config.value.isLocal ? 'local' : 'deployed'}.svg`)
 }
 
-/** What stays in this browser. A browser that keeps nothing is no reason to fail. */
+/** Settings stored in this browser. A browser without storage is no error. */
 export function kept<T>(name: string, otherwise: T): T {
   try {
     return (JSON.parse(localStorage.getItem(`overwinter.${name}`) ?? 'null') as T | null) ?? otherwise
@@ -32,7 +32,7 @@ export function keep(name: string, value: unknown): void {
   try {
     localStorage.setItem(`overwinter.${name}`, JSON.stringify(value))
   } catch {
-    // It is gone with the page, then.
+    // The setting lasts as long as the page, then.
   }
 }
 

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 5_000
 
 export function WorkersPage() {
   const loaded = useLoaded('workers', listWorkers, always)
-  // A sign of life changes no run, so nobody tells of it.
+  // A heartbeat changes no run, so the stream does not report it.
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && void loaded.reload(), LOOK_EVERY_MS)
     return () => clearInterval(timer)
@@ -19,9 +19,9 @@ export function WorkersPage() {
       <Shown loaded={loaded}>
         {(workers) =>
           workers.length === 0 ? (
-            <Empty title="No worker has given a sign of life in the last minute">
+            <Empty title="No worker has sent a heartbeat in the last minute">
               <p>
-                Workers do what <code>ctx.task</code> hands out, in any language. <code>docs/workers.md</code> says how
+                Workers do what <code>ctx.task</code> dispatches, in any language. <code>docs/workers.md</code> says how
                 to start one.
               </p>
             </Empty>
@@ -29,7 +29,7 @@ export function WorkersPage() {
             <table class="table">
               <thead>
                 <tr>
-                  {['Worker', 'Takes', 'In hand', 'Last sign of life'].map((title) => (
+                  {['Worker', 'Takes', 'Tasks', 'Last heartbeat'].map((title) => (
                     <th key={title}>{title}</th>
                   ))}
                 </tr>

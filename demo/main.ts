@@ -10,7 +10,7 @@ import { OverwinterClient } from '../sdk/http-client/index.ts'
 import { hasEnded, type RunStatus } from '../sdk/ports/run.ts'
 import { span } from '../sdk/views/moments.ts'
 
-/** Kills a process in the middle of a sleep and shows that the run does not mind. Ends by itself. */
+/** Kills a process in the middle of a sleep and shows that the run completes all the same. Ends by itself. */
 const folder = mkdtempSync(join(tmpdir(), 'overwinter-demo-'))
 const effects = join(folder, 'effects')
 const RUN = 'order-1'
@@ -41,7 +41,7 @@ async function show(client: OverwinterClient, isThere: (status: RunStatus) => bo
   }
 }
 
-/** Every effect, and which process had it. */
+/** Prints every effect with the process that caused it. */
 function tally(): boolean {
   const lines = readFileSync(effects, 'utf8').trim().split('\n')
   const done = lines.map((line) => JSON.parse(line) as { what: string; pid: number })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 
 const Order = z.object({ item: z.string(), cents: z.int() })
 
-/** What the demo kills in the middle. Its effects are lines in this file, so that they can be counted afterwards. */
+/** The workflow that the demo interrupts. Its effects are lines in this file, so that they can be counted. */
 const EFFECTS = process.argv[3] ?? ''
 
 export const order = workflow('order', { input: Order }, async (ctx, { item, cents }) => {

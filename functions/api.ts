@@ -24,7 +24,7 @@ const app = createApp({
   iamDecides: scopes === 'iam',
   ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }),
 })
-// What browsers ask before a call from another origin: an HTTP API puts its headers to the answer, which has to be a good one.
+// Answers a browser's preflight with a success: an HTTP API adds its CORS headers to the answer.
 app.options('*', (c) => c.body(null, 204))
 
 const begin = startingPaused(client.world)

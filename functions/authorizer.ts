@@ -10,12 +10,15 @@ import { type Authority, asPolicy, judge, type Verdict } from './token-authority
 
 const secrets = new SecretsManagerClient()
 const tokens = new Tokens(awsWorld())
-/** A new secret is known after this long, and an old one refused. */
+/** How long until a new secret is accepted and an old one is refused. */
 const REFRESH_MS = 300_000
 
 let current: { authority: Authority; until: number } | undefined
 
-/** For `auth: { token }`: lets requests in whose bearer token is the secret's value, or one with scopes; how far, the API decides. */
+/**
+ * For `auth: { token }`: accepts requests whose bearer token is the secret's value, or a token with scopes.
+ * The API then checks the scopes.
+ */
 export async function handler(
   event: APIGatewayRequestAuthorizerEventV2 | APIGatewayRequestAuthorizerEvent,
 ): Promise<Verdict | APIGatewayAuthorizerResult> {
@@ -25,7 +28,7 @@ export async function handler(
   return 'methodArn' in event ? asPolicy(verdict, event.methodArn) : verdict
 }
 
-/** A REST API leaves the names of headers as they came. */
+/** A REST API does not change the case of header names. */
 function authorizationIn(headers: Record<string, string | undefined> | null | undefined): string | undefined {
   return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
 }

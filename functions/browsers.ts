@@ -12,7 +12,7 @@ export interface AllowedBrowsers {
   maxAge?: number
 }
 
-/** What an HTTP API does by itself: tells browsers which pages may call. */
+/** Does what an HTTP API does by itself: tells browsers which origins may call. */
 export function allowBrowsers(text: string): MiddlewareHandler {
   const {
     allowOrigins = [],
@@ -25,7 +25,7 @@ export function allowBrowsers(text: string): MiddlewareHandler {
   return cors({
     origin: allowOrigins.includes('*') ? '*' : allowOrigins,
     allowMethods,
-    // Where none is named, Hono would allow all of them.
+    // Without a list, Hono would allow all headers.
     allowHeaders: allowHeaders ?? ['content-type'],
     exposeHeaders,
     credentials: allowCredentials,

@@ -16,7 +16,7 @@ const app = createCallbackApp({
 })
 const serve = behindGateway(app)
 
-/** For the routes without an authorizer. It loads the entry for the questions and schemas of callbacks, and runs no step. */
+/** For the routes without an authorizer. Loads the entry for the schemas of callbacks, and runs no step. */
 export const handler: typeof serve = async (event, context) => {
   try {
     return await serve(event, context)

@@ -1,16 +1,16 @@
 import { overrideMethods } from '../sdk/base/override-methods.ts'
 import type { World } from '../sdk/ports/world.ts'
 
-/** What a visit did, as far as it is counted. */
+/** Counts of one visit. */
 export interface Counted {
   workflow: string
-  /** How many events there were to replay. */
+  /** How many events were replayed. */
   replayed: number
   retries: number
   failures: number
 }
 
-/** The same world, which counts what passes by. `take` gives, once, what was counted of a run since it was claimed. */
+/** The same world, which counts claims and commits. `take` returns, once, the counts of a run since its claim. */
 export function counted<W extends World>(world: W): { world: W; take: (runId: string) => Counted | undefined } {
   const visits = new Map<string, Counted>()
   const { store } = world

@@ -7,8 +7,9 @@ import { METRIC, metrics } from './metrics.ts'
 const world = awsWorld()
 
 /**
- * A wake-up that no runner could serve: its run is parked as stuck, where people see it and one call revives it. But SQS also counts the times
- * at which Lambda was throttled and no runner saw the message. A run that no runner has claimed stays due, and the sweeper sends it again.
+ * Parks the run of a wake-up that failed too often, so that it shows as stuck and an operator can retry it.
+ * SQS also counts deliveries that Lambda throttled, which no runner saw. A run that no runner has claimed
+ * stays due instead, and the sweeper sends it again.
  */
 export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   try {
@@ -18,13 +19,16 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   }
 }
 
-/** It stays in the queue, which an alarm watches; the log says why. */
+/** Keeps the message in the queue, which an alarm watches, and logs why. */
 function keep({ messageId, body }: SQSRecord, error: unknown): never {
   log('error', `a message stays in the dead-letter queue: ${error}`, { messageId, body })
   throw error
 }
 
-/** Throws for what is to stay in the dead-letter queue: garbage for people to see, and runs that somebody still holds. */
+/**
+ * Throws for messages that stay in the dead-letter queue: garbage, for people to see, and runs that a runner
+ * still holds.
+ */
 async function park({ body, attributes }: SQSRecord): Promise<void> {
   const { runId } = readWake(body)
   const message =

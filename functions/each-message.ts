@@ -1,6 +1,6 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 
-/** Each message fails or is done with by itself: SQS brings back only those that failed. */
+/** Handles each message by itself: SQS delivers only the failed ones again. */
 export async function eachMessage(
   { Records }: SQSEvent,
   act: (record: SQSRecord) => Promise<void>,

@@ -5,8 +5,8 @@ import { METRIC, metrics } from './metrics.ts'
 import { readTaskQueues } from './task-queue-names.ts'
 
 /**
- * What the construct tells its functions. Each function gets every name, because a name is no permission; what a
- * function may do with it is in its role.
+ * The variables that the construct sets for its functions. Each function gets every name, because a name
+ * gives no permission; a function's role says what it may do.
  */
 export interface Environment {
   OVERWINTER_TABLE: string
@@ -19,34 +19,37 @@ export interface Environment {
   OVERWINTER_THRESHOLDS?: string
   OVERWINTER_LEASE_MS?: string
   OVERWINTER_MAX_ATTEMPTS?: string
-  /** The queue of each type of task, as `writeTaskQueues` has it. */
+  /** The queue of each type of task, as `writeTaskQueues` writes it. */
   OVERWINTER_TASK_QUEUES?: string
-  /** The name of the runner's function; only for the API, which hands runs to it that somebody waits for. */
+  /** The name of the runner's function; only for the API, which hands it runs that a caller waits for. */
   OVERWINTER_RUNNER?: string
-  /** Where the runner logs; only for the API, which says where to look. */
+  /** Where the runner logs; only for the API, which links to it. */
   OVERWINTER_RUNNER_LOG?: string
   /** JSON of `SecretPlaces`; only for the runner. */
   OVERWINTER_SECRETS?: string
-  /** Where callbacks can be answered from outside; only where they can. */
+  /** Where callbacks can be answered from outside; unset if they cannot. */
   OVERWINTER_PUBLIC_URL?: string
-  /** Workflows that are counted by themselves too, a line each; only for the runner. */
+  /** Workflows with metrics of their own, one per line; only for the runner. */
   OVERWINTER_COUNTED_WORKFLOWS?: string
-  /** What `startPaused` says; only for the runner, the API and the schedules function. */
+  /** The value of `startPaused`; only for the runner, the API and the schedules function. */
   OVERWINTER_START_PAUSED?: string
-  /** Only where lifecycle events are on. */
+  /** Only set with lifecycle events. */
   OVERWINTER_EVENT_BUS?: string
-  /** JSON of `Subscription`; only for the function of one, like the next. */
+  /** JSON of `Subscription`; only for a subscription's function, like the next. */
   OVERWINTER_SUBSCRIPTION?: string
   OVERWINTER_EVENT_DEAD_LETTERS_URL?: string
-  /** Only where a token opens the API. */
+  /** Only set if a token opens the API. */
   OVERWINTER_TOKEN_SECRET?: string
-  /** There too: the secrets that were made for grants. */
+  /** Set then too: the secrets that were made for grants. */
   OVERWINTER_START_SECRET?: string
   OVERWINTER_READ_SECRET?: string
   OVERWINTER_OPERATE_SECRET?: string
-  /** What limits a caller: the authorizer of tokens, the claims of a JWT, or IAM by path. Unset where a JWT opens everything. */
+  /**
+   * How callers are limited: by the token authorizer, by the claims of a JWT, or by IAM paths. Unset if a JWT
+   * opens everything.
+   */
   OVERWINTER_SCOPES?: 'token' | 'jwt' | 'iam'
-  /** JSON of `AllowedBrowsers`; only behind a REST API, which leaves the answers of functions as they are. */
+  /** JSON of `AllowedBrowsers`; only behind a REST API, which adds no CORS headers itself. */
   OVERWINTER_CORS?: string
 }
 
@@ -56,15 +59,15 @@ export function setting(name: keyof Environment): string {
   return value
 }
 
-/** A dead runner is noticed after this long. The run loop renews it, so a step may take longer. */
+/** A dead runner is noticed after this long. The run loop renews the lease, so a step may take longer. */
 const LEASE_MS = 30_000
 
-/** How many runners in a row may die of a run. */
+/** How many runners in a row may die while they run the same run. */
 export const mostDeaths = Number(process.env.OVERWINTER_MAX_ATTEMPTS ?? 5)
 
 export const leaseMs = Number(process.env.OVERWINTER_LEASE_MS ?? LEASE_MS)
 
-/** An object, not text: Lambda's JSON log format makes fields of it that can be searched. */
+/** An object, not text: Lambda's JSON log format makes its fields searchable. */
 export const log: LogSink = (level, message, fields) => console[level]({ message, ...fields })
 
 export function awsWorld(sink: LogSink = log): AwsWorld {

@@ -3,13 +3,16 @@ import { digest } from '../sdk/base/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 
-/** What any queue takes, 256 KiB, less the room for attributes. */
+/** The limit of any queue, 256 KiB, less the room for attributes. */
 const MOST_BYTES = 250_000
 const LONGEST_REASON = 2_000
 const LONGEST_ID = 1_000
 export const DEAD_EVENTS = 'dead-events/'
 
-/** Where events go that will never do: the event as mappings see it is the body, and why it is here is in the attributes. */
+/**
+ * Stores events that can never be taken: the body is the event as mappings see it, the attributes say why it
+ * was refused.
+ */
 export class EventDeadLetters {
   private readonly sqs: Pick<SQSClient, 'send'>
   private readonly objects: Pick<ObjectStore, 'put'>
@@ -32,7 +35,7 @@ export class EventDeadLetters {
     await this.sqs.send(new SendMessageCommand({ QueueUrl: this.queueUrl, MessageBody, MessageAttributes }))
   }
 
-  /** In the bucket of payloads, which clears it away a day after its letter. */
+  /** In the payload bucket, whose lifecycle rule removes it a day after its dead letter. */
   private async store(id: string | undefined, whole: string): Promise<object> {
     const tooLarge = `${DEAD_EVENTS}${digest(whole)}.json`
     await this.objects.put(tooLarge, Buffer.from(whole))
@@ -40,10 +43,10 @@ export class EventDeadLetters {
   }
 }
 
-/** SQS refuses two characters that JSON may have; in JSON they can be spelt otherwise. */
+/** SQS refuses two characters that JSON allows; JSON can escape them. */
 const writable = (json: string): string => json.replaceAll('\uFFFE', '\\ufffe').replaceAll('\uFFFF', '\\uffff')
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: SQS takes none of these, whoever wrote them into an event
+// biome-ignore lint/suspicious/noControlCharactersInRegex: SQS takes none of these, and events may contain them
 const REFUSED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\uFFFE\uFFFF]/g
 
 /** An attribute must not be empty. */

@@ -4,8 +4,9 @@ import { arrivalsOf } from './event-records.ts'
 import type { Subscription } from './subscription.ts'
 
 /**
- * Takes what a source delivers, and answers in its words which events are to come again. Queues and streams are told one by one; the others, who bring one event at a time,
- * bring it again when the function fails. So do all of them, and an alarm watches for a function that does nothing but fail.
+ * Takes a source's delivery, and answers which events it must deliver again. Queues and streams get a list;
+ * other sources deliver one event at a time, and again when the function fails. If all events of a batch
+ * fail, the function fails too, which an alarm watches.
  */
 export async function takeDelivery(
   payload: unknown,

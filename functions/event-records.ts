@@ -7,14 +7,14 @@ import { DEAD_EVENTS } from './event-dead-letters.ts'
 import { isTooDeep } from './http/body.ts'
 import type { Subscription } from './subscription.ts'
 
-/** An event, and what its source calls it: SQS and streams are told which of a batch are to come again. */
+/** An event with its source's identifier: SQS and streams need it to deliver failed events again. */
 export interface Delivered extends Arrival {
   itemId?: string
 }
 
 type Read = (record: never, subscription: Subscription) => Delivered
 
-/** How the records of each source are read; EventBridge sends its events bare. */
+/** The reader for the records of each source; EventBridge sends its events without records. */
 const READ: Record<Exclude<SourceKind, 'bus'>, Read> = {
   queue: fromQueue,
   topic: fromTopic,
@@ -23,7 +23,8 @@ const READ: Record<Exclude<SourceKind, 'bus'>, Read> = {
 }
 
 /**
- * The events in what a function was invoked with. What has no `Records` is one event, as mappings see it: that is how EventBridge sends them, and how people send one again.
+ * The events in an invocation. A payload without `Records` is one event in the form that mappings see:
+ * EventBridge sends events so, and so do people who resend one.
  */
 export function arrivalsOf(sent: unknown, subscription: Subscription): Delivered[] {
   const { source } = subscription
@@ -44,7 +45,7 @@ export function arrivalsOf(sent: unknown, subscription: Subscription): Delivered
   })
 }
 
-/** A dead letter that Lambda wrote has what the function was invoked with inside. */
+/** A dead letter that Lambda wrote contains the payload of the invocation. */
 function insideOf(sent: unknown): unknown {
   const { requestContext, requestPayload } = (sent ?? {}) as {
     requestContext?: { functionArn?: unknown }
@@ -95,7 +96,7 @@ function fromBucket({ eventName, eventTime, s3 }: S3EventRecord): Delivered {
   const { key, size, eTag, versionId, sequencer } = s3.object
   const bucket = s3.bucket.name
   const event: BucketEvent = {
-    // S3 has no ids for what it tells; the sequencer counts what happens to one key.
+    // S3 notifications have no ids; the sequencer orders the changes of one key.
     id: digest([bucket, key, versionId, sequencer, eventName].join('\n')),
     time: new Date(eventTime).toISOString(),
     eventName,
@@ -123,7 +124,7 @@ function fromStream({ eventID, eventName, dynamodb, eventSourceARN }: DynamoDBRe
   return { event, itemId: SequenceNumber, group: JSON.stringify(Keys) }
 }
 
-/** In the JSON of a stream bytes are base64 already, and stay so. */
+/** The JSON of a stream has bytes in base64, and they stay so. */
 function plainItem(image: NonNullable<NonNullable<DynamoDBRecord['dynamodb']>['NewImage']>): Record<string, unknown> {
   const item = unmarshall(image as Parameters<typeof unmarshall>[0], { wrapNumbers: numberOrText })
   return JSON.parse(
@@ -136,7 +137,7 @@ function numberOrText(text: string): number | string {
   return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number
 }
 
-/** JSON where it is JSON. What is nested so deeply that whoever walks it would fall stays a text. */
+/** Parses JSON. Text that is no JSON, or is nested too deeply to walk safely, stays a text. */
 function parsed(text: string): unknown {
   if (isTooDeep(text)) return text
   try {

@@ -32,7 +32,10 @@ const intake = new Intake({
   log,
 })
 
-/** For one subscription: each event does what its mapping says, is put among the dead letters with the reason, or comes again. */
+/**
+ * The function of one subscription. It applies the mapping to each event, or buries the event with the
+ * reason, or lets the source deliver it again.
+ */
 export async function handler(payload: unknown): Promise<object> {
   try {
     return await takeDelivery(payload, subscription, intake)

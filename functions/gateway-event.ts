@@ -1,30 +1,33 @@
-/** What API Gateway says of a request, as far as these functions go by it: payload format 2.0 of an HTTP API, or 1.0 of a REST API. */
+/**
+ * The fields of an API Gateway request that these functions read: payload format 2.0 of an HTTP API, or 1.0
+ * of a REST API.
+ */
 export interface GatewayEvent {
-  /** 2.0: decoded, whatever its name says. */
+  /** 2.0: decoded, despite its name. */
   rawPath?: string
-  /** 2.0: the route that API Gateway took it for, and so whose authorizer has let it in: `GET /callbacks/{token}`. */
+  /** 2.0: the route that API Gateway matched, whose authorizer has accepted the request: `GET /callbacks/{token}`. */
   routeKey?: string
-  /** 1.0: as it came, with the base path of a domain of one's own, but without the stage. */
+  /** 1.0: as it was sent, with the base path of a custom domain, but without the stage. */
   path?: string
   /** 1.0: the same as `routeKey`, without the method. */
   resource?: string
-  /** 1.0: `path` is what the caller has asked for, with stage or base path. */
+  /** 1.0: `path` is the one that the caller requested, with stage or base path. */
   requestContext?: { path?: string }
 }
 
-/** The path of the route that a request was taken for: `/callbacks/{token}`. */
+/** The path of the matched route: `/callbacks/{token}`. */
 export function routeOf({ routeKey, resource }: GatewayEvent): string | undefined {
   return resource ?? routeKey?.slice(routeKey.indexOf(' ') + 1)
 }
 
 interface Address {
-  /** As the app knows it. */
+  /** The path as the app knows it. */
   path: string
-  /** What comes before it, in a REST API: `/api`. */
+  /** The part before it, in a REST API: `/api`. */
   base?: string
 }
 
-/** Undefined for a path that is not of the route that API Gateway took it for: whoever let it in meant another one. */
+/** Undefined if the path does not fit the route that API Gateway matched: its authorizer accepted another route. */
 export function addressOf(event: GatewayEvent): Address | undefined {
   if (event.resource === undefined) return { path: event.rawPath ?? '/' }
   const path = withinRoute(event.path ?? '/', event.resource)
@@ -35,9 +38,10 @@ export function addressOf(event: GatewayEvent): Address | undefined {
 
 const ALL_ELSE = '/{proxy+}'
 
-/** The end of a path, from where it is the route's. What comes before is the base path. */
+/** The end of a path that matches the route. The part before it is the base path. */
 function withinRoute(path: string, route: string): string | undefined {
-  // Its authorizer is that of every route which is not open. Where there is a base path, these are routes that do not exist.
+  // The default route has the authorizer of every route that is not open. Behind a base path, such routes do
+  // not exist.
   if (route === ALL_ELSE) return path
   const wanted = route.split('/').slice(1)
   const given = path.split('/').slice(-wanted.length)

@@ -6,21 +6,21 @@ import type { AppOptions } from './http/app.ts'
 import { HttpProblem } from './http/problem.ts'
 import { permissionFrom } from './token-authority.ts'
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a URL drops some of them, and what is left may be two dots
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a URL drops some of them, which may leave two dots
 const NOT_PLAIN = /[\\#?\u0000-\u001f]|(^|\/)(\.|%2e){1,2}(\/|$)/i
 
 /**
- * API Gateway matches a path as it came, and Hono as a URL has it: `\` is `/` there, and `..` goes up. Whoever may take one route must not reach
- * another by spelling it so; no path of this API needs any of it.
+ * API Gateway matches a path as it was sent, and Hono as a URL normalises it: `\` becomes `/`, and `..` goes
+ * up. A caller of one route must not reach another by such spellings; no path of this API needs them.
  */
 const isPlain = (path: string): boolean => !NOT_PLAIN.test(path)
 
-/** No authorizer has looked at it: the token in its path is all that lets it in. */
+/** Without an authorizer: the token in the path alone authorises it. */
 const isOpenRoute = (event: GatewayEvent): boolean => routeOf(event)?.startsWith('/callbacks/') ?? false
 
 /**
- * Who may call is decided by API Gateway, before the app is asked; how far a token with scopes reaches, here. What came by a route without an authorizer
- * was decided by nobody, and gets no further than the token in its path.
+ * API Gateway decides who may call, before the app runs; the scopes of a token are checked here. A request on
+ * a route without an authorizer has no identity, so it can only use the token in its path.
  */
 export function authorityOf(kind: Environment['OVERWINTER_SCOPES']): NonNullable<AppOptions['authorize']> {
   return (_request, env) => {
@@ -57,7 +57,7 @@ async function refusal(): Promise<Answer> {
   return { statusCode: response.status, headers, body: await response.text(), isBase64Encoded: false }
 }
 
-/** The app knows nothing of what comes before its paths; who follows a `Location` has to. */
+/** The app does not know the prefix of its paths, but clients that follow a `Location` need it. */
 function leadingBack(answer: Answer, base: string): Answer {
   for (const headers of [answer.headers, answer.multiValueHeaders]) {
     const [location] = [headers?.location].flat()

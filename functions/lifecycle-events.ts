@@ -1,10 +1,10 @@
 import type { ErrorRecord, EventType, Frame, JournalEvent } from '../sdk/base/events.ts'
 import type { Waiting } from '../sdk/ports/run.ts'
 
-/** What the outside is told of a run. Payloads stay in the table: whoever may read them asks for them. */
+/** The events about a run. Payloads stay in the table: a subscriber that may read them uses the API. */
 export type LifecycleEvent =
   | { type: 'run.started' }
-  /** `waits`: of how many, where not all of them are named. */
+  /** `waits`: how many there are, if not all are listed. */
   | { type: 'run.paused'; waitingFor: Waiting[]; waits: number }
   | { type: 'step.completed'; step: string; resumedFromWait: boolean }
   | { type: 'step.failed'; step: string; resumedFromWait: boolean; error: ErrorSummary }
@@ -13,7 +13,7 @@ export type LifecycleEvent =
 
 type ErrorSummary = Pick<ErrorRecord, 'name' | 'message'>
 
-/** What each journal event is to the outside. A new one does not compile until it is classified here. */
+/** How each journal event is reported. A new one does not compile until it is classified here. */
 const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' | 'silent'> = {
   'step.started': 'silent',
   'step.queued': 'silent',
@@ -61,9 +61,9 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'run.rerun': 'silent',
 }
 
-/** What a frame of the journal means to the outside, in order. Waits that began in it are one pause, told last. */
+/** The lifecycle events of a journal frame, in order. Waits that began in it are one pause, reported last. */
 export function lifecycleOf(frame: Frame): LifecycleEvent[] {
-  const told: LifecycleEvent[] = []
+  const found: LifecycleEvent[] = []
   const waits = new Map<string, Waiting>()
   for (const event of frame.events) {
     const kind = KIND[event.type]
@@ -71,12 +71,12 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
     if (kind === 'start of wait') waits.set(id, waitOf(event))
     if (kind === 'end of wait') waits.delete(id)
     if (event.type === 'decided') for (const withdrawn of event.withdrawn ?? []) waits.delete(withdrawn)
-    if (kind === 'step' || kind === 'end of wait') told.push(settled(event, id, kind === 'end of wait'))
-    if (kind === 'run') told.push(ended(event))
+    if (kind === 'step' || kind === 'end of wait') found.push(settled(event, id, kind === 'end of wait'))
+    if (kind === 'run') found.push(ended(event))
   }
   const hasEnded = frame.events.some(({ type }) => KIND[type] === 'run')
-  if (waits.size === 0 || hasEnded) return told
-  return [...told, { type: 'run.paused', waitingFor: [...waits.values()].slice(0, MOST_WAITS), waits: waits.size }]
+  if (waits.size === 0 || hasEnded) return found
+  return [...found, { type: 'run.paused', waitingFor: [...waits.values()].slice(0, MOST_WAITS), waits: waits.size }]
 }
 
 function settled(event: JournalEvent, step: string, resumedFromWait: boolean): LifecycleEvent {
@@ -114,7 +114,7 @@ function waitOf(event: JournalEvent): Waiting {
   return { kind: WAIT_KIND[event.type]!, id, ...(on !== undefined && { on }), ...(until !== undefined && { until }) }
 }
 
-/** An event bus takes entries of limited size, 256 KB. */
+/** Entries of an event bus are limited to 256 KB. */
 const MOST_WAITS = 50
 const LONGEST_MESSAGE = 1_000
 

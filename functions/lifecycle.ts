@@ -6,16 +6,17 @@ import { readRecord } from './stream-record.ts'
 
 const bus = new EventBridgeClient()
 const EventBusName = setting('OVERWINTER_EVENT_BUS')
-/** PutEvents takes no more. */
+/** The limit of PutEvents. */
 const BATCH = 10
 
 /**
- * Tells the event bus what the table's stream says. Whoever wrote the journal may have died right after: the stream has
- * it all the same. A batch that fails is read again, so an event may come twice; its `id` tells.
+ * Sends the changes in the table's stream to the event bus. The stream has them even if the runner that wrote
+ * the journal died right after. A batch that fails is read again, so an event may come twice, with the same
+ * `id`.
  */
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
-  const told = (await Promise.all(Records.map(readRecord))).flat()
-  const entries = told.map(
+  const events = (await Promise.all(Records.map(readRecord))).flat()
+  const entries = events.map(
     ({ type, at, runId, detail }): PutEventsRequestEntry => ({
       EventBusName,
       Source: 'overwinter',

@@ -1,4 +1,7 @@
-/** A link that opens CloudWatch's Logs Insights with the lines that a run's runners have logged since it was made. */
+/**
+ * A link to CloudWatch Logs Insights that shows the lines that runners have logged for a run since it was
+ * created.
+ */
 export function logsLink(
   region: string,
   logGroup: string,
@@ -17,6 +20,6 @@ export function logsLink(
 const MINUTE_MS = 60_000
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** The console writes what is not a letter or a digit as a star and two hexadecimal digits. */
+/** The console writes characters other than letters and digits as a star and two hexadecimal digits. */
 const quoted = (text: string) =>
   `'${text.replaceAll(/[^\w.-]/g, (sign) => `*${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}`

@@ -1,7 +1,10 @@
 import { type EventMapping, isMapping } from '../sdk/events/mapping.ts'
 import { eachWithItsName } from './registry-of.ts'
 
-/** What events do to runs, among the exports of an entry file. Apart from the rest, because JSONata comes with it, which a runner has no need of. */
+/**
+ * The event mappings among the exports of an entry file. In a file of its own, because it loads JSONata,
+ * which a runner does not need.
+ */
 export function mappingsOf(exports: Record<string, unknown>): EventMapping[] {
   return eachWithItsName('mappings', Object.values(exports).filter(isMapping))
 }

@@ -1,14 +1,14 @@
 export type MetricUnit = 'Count' | 'Milliseconds' | 'Seconds'
 
-/** What one line of the log may hold of one metric. */
+/** The most values of one metric in one line of the log. */
 const MOST_VALUES = 100
 
 /**
- * Metrics in CloudWatch's embedded format: a line in the log, so that counting costs no call. Powertools does the same, and was a fortieth of the runner's
- * bundle. The construct names the namespace and the service.
+ * Metrics in CloudWatch's embedded format: a line in the log, so that counting costs no call. Powertools does
+ * the same, but was a fortieth of the runner's bundle. The construct sets namespace and service.
  */
 class Metrics {
-  /** Of all workflows under '', and of those that are counted by themselves under their names. */
+  /** Under '' for all workflows, and under the name of each workflow with metrics of its own. */
   private readonly counted = new Map<string, Map<string, { unit: MetricUnit; values: number[] }>>()
 
   add(name: string, unit: MetricUnit, value: number, workflow = ''): void {
@@ -19,7 +19,7 @@ class Metrics {
     if (metric.values.push(value) === MOST_VALUES) this.publish()
   }
 
-  /** Past `console`, which in Lambda makes a field of what is to be the line itself. */
+  /** Bypasses `console`, which in Lambda would wrap the line in a field. */
   publish(write: (line: string) => void = (line) => process.stdout.write(line)): void {
     const { POWERTOOLS_METRICS_NAMESPACE: Namespace, POWERTOOLS_SERVICE_NAME: service } = process.env
     for (const [workflow, group] of this.counted) {
@@ -42,31 +42,34 @@ export const METRICS_NAMESPACE = 'Overwinter'
 
 /** The names, shared with the construct's alarms and dashboard. */
 export const METRIC = {
-  /** How long after its time a run was taken up, in milliseconds. */
+  /** How long after its due time a run was claimed, in milliseconds. */
   wakeLag: 'WakeLag',
-  /** Runs that the sweeper found overdue: each is a wake-up that got lost or a runner that died. */
+  /** Runs that the sweeper found overdue: each is a lost wake-up or a dead runner. */
   rescues: 'Rescues',
   /** Runs that ended as failed. Named as the run loop reports it, like all outcomes. */
   failed: 'failed',
-  /** Runs that were parked as stuck, whoever did it and why. */
+  /** Runs that were parked as stuck, by any process and for any reason. */
   parked: 'Parked',
-  /** Attempts of steps that failed and are to be followed by another. */
+  /** Failed attempts of steps that will be retried. */
   stepRetries: 'StepRetries',
   /** Steps that failed for good. */
   stepFailures: 'StepFailures',
-  /** How many events of its history a visit had to go through before it could go on. */
+  /** How many events a visit had to replay. */
   replayLength: 'ReplayLength',
-  /** Spans that no backend took in time. */
+  /** Spans that no backend accepted in time. */
   droppedSpans: 'DroppedSpans',
-  /** Events from outside that will never do, and were put among the dead letters. */
+  /** Events from outside that can never be taken, and are among the dead letters. */
   deadEvents: 'DeadEvents',
   /** Runs that are stuck now. Like the next two it is a gauge of the sweeper, written while it is not zero. */
   stuckRuns: 'StuckRuns',
-  /** How late the run is that has waited longest for a runner. */
+  /** How late the longest overdue run is. */
   oldestOverdueRun: 'OldestOverdueRun',
-  /** For how long the oldest run is past its retention and still there. */
+  /** How long the oldest run past its retention has been due for removal. */
   oldestOverdueRemoval: 'OldestOverdueRemoval',
-  /** Limiters that the sweeper could not check, because something of them cannot be read, for example. Written while there are any. */
+  /**
+   * Limiters that the sweeper could not check, for example because their state cannot be read. Written while
+   * there are any.
+   */
   uncheckedLimiters: 'UncheckedLimiters',
   /** Schedules that EventBridge Scheduler refused, by its quota for example. The sweeper wakes their runs. */
   schedulerRefusals: 'SchedulerRefusals',

@@ -1,2 +1,2 @@
-/** In the place of `user-codec.ts`, where the user has no codec: the world as it is. */
+/** Replaces `user-codec.ts` if the user has no codec: the world as it is. */
 export const coded = <W>(world: W): W => world

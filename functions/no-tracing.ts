@@ -1,2 +1,2 @@
-/** In the place of `otlp-tracing.ts` where nobody traces: the world as it is. */
+/** Replaces `otlp-tracing.ts` if tracing is off: the world as it is. */
 export const traced = <W>(world: W): { world: W; flush?: undefined } => ({ world })

@@ -2,7 +2,7 @@ import { traced as tracedIfWanted } from '../sdk/tracing/tracing.ts'
 import type { AwsWorld } from '../sdk/worlds/aws/world.ts'
 import { METRIC, metrics } from './metrics.ts'
 
-/** Spans go where OpenTelemetry's variables say. One that is no URL must not keep runs from going on. */
+/** Sends spans where OpenTelemetry's variables say. An invalid URL must not stop runs. */
 export function traced(world: AwsWorld): { world: AwsWorld; flush?: () => Promise<void> } {
   try {
     const tracing = tracedIfWanted(world, { onDropped: (count) => metrics.add(METRIC.droppedSpans, 'Count', count) })

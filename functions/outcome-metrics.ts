@@ -4,7 +4,7 @@ import { METRIC, type MetricUnit, metrics } from './metrics.ts'
 
 type Measured = [name: string, unit: MetricUnit, value: number]
 
-/** What a runner counts of a visit: how late it came, what became of the run and its steps, and whether people have to look at it. */
+/** The metrics of a visit: its lag, the outcome of the run and its steps, and whether an operator is needed. */
 export function metricsOf({ status }: RunOutcome, lagMs: number, visit?: Counted): Measured[] {
   if (status === 'skipped' || status === 'unknown') return []
   return [
@@ -21,11 +21,14 @@ function ofSteps({ replayed, retries, failures }: Counted): Measured[] {
     [METRIC.stepRetries, 'Count', retries],
     [METRIC.stepFailures, 'Count', failures],
   ]
-  // What does not happen is not counted: most visits have none of it.
+  // Zeros are not written: most visits have none of these.
   return counts.filter(([, , value]) => value > 0)
 }
 
-/** Each workflow that is counted by itself costs as many metrics as all of them together, so they are named. */
+/**
+ * The workflows with metrics of their own. Each costs as many metrics as all workflows together, so they are
+ * listed by the user.
+ */
 const COUNTED = new Set((process.env.OVERWINTER_COUNTED_WORKFLOWS ?? '').split('\n').filter(Boolean))
 
 export function countVisit(outcome: RunOutcome, lagMs: number, visit: Counted | undefined): void {

@@ -2,7 +2,7 @@ import type { NamedHandler } from '../sdk/definitions/define.ts'
 import { type AnyWorkflow, type LocalFunction, Registry, type Schedule } from '../sdk/index.ts'
 import { withSchedules } from '../sdk/schedule.ts'
 
-/** The workflows among the exports of an entry file, those of its schedules included; what else it exports is its own business. */
+/** The workflows among the exports of an entry file, with those of its schedules; other exports are ignored. */
 export function registryOf(exports: Record<string, unknown>): Registry {
   const workflows = new Set(Object.values(exports).filter(isWorkflow))
   const schedules = schedulesOf(exports)
@@ -16,7 +16,7 @@ export function schedulesOf(exports: Record<string, unknown>): Schedule[] {
   return [...new Set(Object.values(exports).filter(isSchedule))]
 }
 
-/** What stored definitions may call by name. */
+/** The handlers that stored definitions may call by name. */
 export function handlersOf(exports: Record<string, unknown>): NamedHandler[] {
   return eachWithItsName('handlers', Object.values(exports).filter(isHandler))
 }
@@ -29,12 +29,12 @@ export function eachWithItsName<T extends { name: string }>(what: string, export
   return all
 }
 
-/** What `ctx.invoke` calls where there is no Lambda. */
+/** The functions that `ctx.invoke` calls where there is no Lambda. */
 export function localFunctionsOf(exports: Record<string, unknown>): LocalFunction[] {
   return [...new Set(Object.values(exports).filter(isLocalFunction))]
 }
 
-/** By shape, not by class: the entry file may have loaded a copy of the library of its own. */
+/** Checked by shape, not by class: the entry file may have loaded its own copy of the library. */
 export function isWorkflow(value: unknown): value is AnyWorkflow {
   if (typeof value !== 'object' || value === null) return false
   const { name, version, body } = value as Partial<AnyWorkflow>

@@ -6,5 +6,5 @@ import { loggerOf } from './users-logger.ts'
 export const registry = registryOf(entry)
 export const schedules = schedulesOf(entry)
 export const handlers = handlersOf(entry)
-/** Where lines of the log go, if the entry says so. */
+/** The logger that the entry exports, if it does. */
 export const logger = loggerOf(entry)

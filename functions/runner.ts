@@ -1,4 +1,4 @@
-// First, so that the workflows find them when they are loaded.
+// First, so that secrets are set when the workflows are loaded.
 import './secrets.ts'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { coded } from 'overwinter-coding'
@@ -15,23 +15,23 @@ import { countVisit } from './outcome-metrics.ts'
 import { handlers, logger, registry } from './registry.ts'
 import { startingPaused } from './start-paused.ts'
 
-/** While a deployment is under way, code that is not here may be in the next runner that is asked. */
+/** During a deployment, the next runner may have the code that this one lacks. */
 const UNKNOWN_DELAY_MS = 5_000
 
-// Innermost, what is stored is traced: where a codec hides what errors say, so do spans.
+// Tracing wraps the stored form: where a codec hides error messages, spans hide them too.
 const { world: tracedWorld, flush } = traced(awsWorld(logger))
 const { world, take } = counted(coded(tracedWorld))
 const workflows = new StoredWorkflows(world, registry, handlers)
 const beginPaused = startingPaused(world)
 let following: Promise<void> | undefined
 
-/** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
+/** Each message says that a run is due. Failed messages are delivered again, the others are deleted. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   try {
     await beginPaused()
     await (following ??= followCode(world, registry.all()).catch(tryAgain))
     const response = await eachMessage(event, (record) => takeUp(record, context))
-    // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
+    // An invocation in which all messages fail counts as an error of the function, which an alarm watches.
     if (response.batchItemFailures.length === event.Records.length)
       throw new Error('none of these runs could be taken further; the log says why, run by run')
     return response
@@ -41,7 +41,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
   }
 }
 
-/** Runs go on by the limits that are on record; the next invocation looks again. */
+/** Runs use the stored limits until a later invocation succeeds in storing those of this code. */
 function tryAgain(error: unknown): void {
   following = undefined
   log('warn', `the limits of this code could not be put on record: ${error}`, {})

@@ -7,7 +7,10 @@ import { startingPaused } from './start-paused.ts'
 const client = new Client(codedWorld(), registry)
 const begin = startingPaused(client.world)
 
-/** After a deployment the schedules in the table may not be those in the code. Looked at every few minutes, this mends itself. */
+/**
+ * After a deployment the schedules in the table may differ from those in the code. This syncs them every few
+ * minutes.
+ */
 export async function handler(): Promise<void> {
   try {
     await begin()

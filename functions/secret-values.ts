@@ -1,23 +1,23 @@
 import { inBatchesOf } from '../sdk/worlds/aws/batches.ts'
 import type { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 
-/** Where the value of a variable is kept: a secret, a field of one that is JSON, or a parameter of Systems Manager. */
+/** Where the value of a variable is stored: a secret, a field of a JSON secret, or a parameter of Systems Manager. */
 export type SecretPlace = { secret: string; field?: string } | { parameter: string }
 
-/** By the name of the variable. This, as JSON, is all that the settings of the function say. */
+/** By the name of the variable. The function's settings contain only this JSON, no values. */
 export type SecretPlaces = Record<string, SecretPlace>
 
-/** What stands in the variable where a function loads the entry but has no business with the value. */
+/** The placeholder in functions that load the entry but must not have the value. */
 export const ONLY_THE_RUNNER = 'only-the-runner-reads-this-secret'
 
-/** GetParameters takes no more. */
+/** The limit of GetParameters. */
 const MOST_PARAMETERS = 10
 const ATTEMPTS = 5
 const TIMEOUT_MS = 2_500
 /** A function has ten seconds to start. */
 const IN_ALL_MS = 8_000
 
-/** The value of each variable. Each secret is asked for once, whatever the number of its fields that are wanted. */
+/** The value of each variable. Each secret is read once, however many of its fields are used. */
 export async function readSecrets(aws: SignedFetch, places: SecretPlaces): Promise<Record<string, string>> {
   const wanted = Object.values(places)
   const [secrets, parameters] = await Promise.all([
@@ -55,7 +55,8 @@ async function readParameters(aws: SignedFetch, names: string[]): Promise<Map<st
     const missing = Names.filter((name) => !found.has(name))
     if (missing.length > 0)
       throw new Error(
-        `Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or name another in \`secrets\``,
+        `Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or ` +
+          `name another in \`secrets\``,
       )
     return [...found]
   }
@@ -76,10 +77,11 @@ async function ask<T>(aws: SignedFetch, service: keyof typeof TARGET, action: st
     timeoutMs: TIMEOUT_MS,
     attempts: ATTEMPTS,
   })
-  // Only a refusal is told: an answer holds the values.
+  // Only an error's text is included: an answer holds the values.
   if (response.ok) return (await response.json()) as T
   throw new Error(
-    `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`,
+    `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ` +
+      `${(await response.text()).slice(0, 500)}`,
   )
 }
 
@@ -87,7 +89,8 @@ function fieldOf(name: string, text: string, field: string): string {
   const fields = fieldsOf(text)
   if (!fields)
     throw new Error(
-      `the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in \`secrets\`, or store an object`,
+      `the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in ` +
+        `\`secrets\`, or store an object`,
     )
   const value = fields[field]
   if (value === undefined)

@@ -3,8 +3,8 @@ import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 import { readSecrets, type SecretPlaces } from './secret-values.ts'
 
 /**
- * Whoever imports this first has the secrets in `process.env` before anything else is loaded: in a bundle, modules are
- * evaluated one after the other, and what comes later waits.
+ * Import this first: it sets the secrets in `process.env` before any other module is loaded. A bundle
+ * evaluates its modules in order, and later ones wait.
  */
 const places = process.env.OVERWINTER_SECRETS
 if (places)

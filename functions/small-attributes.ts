@@ -1,8 +1,8 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 
 /**
- * In the bundles this stands in for `@aws-sdk/util-dynamodb`, as far as the AWS world uses it: plain data, with bytes. Fields that are undefined are left out. Only our own code gets it
- * (`imports` in package.json).
+ * Replaces `@aws-sdk/util-dynamodb` in the bundles, as far as the AWS world uses it: plain data, with bytes.
+ * Undefined fields are left out. Only our own code gets it (`imports` in package.json).
  */
 
 export function marshall(item: object): Record<string, AttributeValue> {

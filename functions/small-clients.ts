@@ -2,8 +2,9 @@ import { createHash, createHmac, type Hash } from 'node:crypto'
 import { SignedFetch, type SignedRequest } from '../sdk/worlds/aws/signed-fetch.ts'
 
 /**
- * In the bundles these stand in for the clients of SQS and EventBridge Scheduler, as far as the AWS world uses them: five calls and two. The SDK's are a tenth
- * of the runner's bundle, and so of its cold start. Only our own code gets them (`imports` in package.json); who imports the SDK's clients gets those.
+ * Replaces the clients of SQS and EventBridge Scheduler in the bundles, as far as the AWS world uses them:
+ * five calls and two. The SDK's clients are a tenth of the runner's bundle, and so of its cold start. Only
+ * our own code gets these (`imports` in package.json); user code gets the SDK's.
  */
 
 interface Options {
@@ -18,10 +19,10 @@ interface CallOptions {
 
 type Call<Output> = Pick<SignedRequest, 'service' | 'path' | 'method' | 'body' | 'headers'> & { '~output'?: Output }
 
-/** Region, credentials and hashes as a client of the SDK has them in Lambda. */
+/** Region, credentials and hashes as the SDK's clients have them in Lambda. */
 const config = {
   region: async () => process.env.AWS_REGION!,
-  // Lambda puts them into the environment.
+  // Lambda sets them in the environment.
   credentials: async () => ({
     accessKeyId: process.env.AWS_ACCESS_KEY_ID!,
     secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY!,
@@ -72,13 +73,16 @@ class SmallClient {
   destroy(): void {}
 }
 
-/** By which traces, and Lambda's watch for loops, follow a message to the function that it wakes. */
+/** Lets traces, and Lambda's loop detection, follow a message to the function that it wakes. */
 function traceHeader(): Record<string, string> {
   const { AWS_LAMBDA_FUNCTION_NAME, _X_AMZN_TRACE_ID } = process.env
   return AWS_LAMBDA_FUNCTION_NAME && _X_AMZN_TRACE_ID ? { 'x-amzn-trace-id': _X_AMZN_TRACE_ID } : {}
 }
 
-/** An error has the name that the service gives it: SQS in a header of its own, where it differs, and all in the body or in a header. */
+/**
+ * Names an error as the service does: SQS in a header of its own, if the name differs, and all services in
+ * the body or in a header.
+ */
 function errorOf(response: Response, text: string): Error {
   const { status, headers } = response
   const body = parsed(text)
@@ -98,7 +102,7 @@ function parsed(text: string): { __type?: string; message?: string; Message?: st
   }
 }
 
-/** Names are given, for minifying takes those of classes. */
+/** Names are explicit, because minifying changes those of classes. */
 export class MessageNotInflight extends Error {
   override name = 'MessageNotInflight'
 }
@@ -163,7 +167,7 @@ export class SchedulerClient extends SmallClient {}
 export class CreateScheduleCommand {
   readonly call: Call<object>
 
-  /** The same for every attempt, so that one whose answer got lost is no conflict. */
+  /** The same for every attempt, so that a retry after a lost answer causes no conflict. */
   constructor({ Name, ...input }: { Name: string }, ClientToken = crypto.randomUUID()) {
     const path = `/schedules/${encodeURIComponent(Name)}`
     const headers = { 'content-type': 'application/json' }

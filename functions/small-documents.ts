@@ -11,18 +11,19 @@ import {
 import { marshall, unmarshall } from './small-attributes.ts'
 
 /**
- * In the bundles this stands in for `@aws-sdk/lib-dynamodb`, as far as the AWS world uses it: seven commands whose items are plain objects. It knows which fields hold
- * items by their names, instead of by a list for each command. Only our own code gets it (`imports` in package.json).
+ * Replaces `@aws-sdk/lib-dynamodb` in the bundles, as far as the AWS world uses it: seven commands whose
+ * items are plain objects. It finds the fields with items by their names, not by a list for each command.
+ * Only our own code gets it (`imports` in package.json).
  */
 
 type Fields = Record<string, unknown>
 type Translate = (item: Fields) => Fields
 
-/** Fields that are one item, or the values of one. */
+/** Fields that hold one item, or its values. */
 const ITEM = /^(?:Item|Key|Attributes|ExpressionAttributeValues|ExclusiveStartKey|LastEvaluatedKey)$/
-/** Fields that are lists of items, where they are not names of attributes. */
+/** Fields that hold lists of items, unless they are attribute names. */
 const ITEMS = /^(?:Items|Keys)$/
-/** What a batch asks for, got, or did not get to, by table. */
+/** The requested, returned or unprocessed part of a batch, by table. */
 const BATCH = /^(?:RequestItems|Responses|Unprocessed(?:Keys|Items))$/
 
 function translated(fields: Fields, translate: Translate): Fields {
@@ -35,7 +36,7 @@ function translated(fields: Fields, translate: Translate): Fields {
   })
 }
 
-/** `{ Keys }` of what is asked for, `[{ PutRequest | DeleteRequest }]` of what is written, and items of what came. */
+/** `{ Keys }` of a read, `[{ PutRequest | DeleteRequest }]` of a write, and items of an answer. */
 function ofTable(name: string, part: unknown, translate: Translate): unknown {
   if (!Array.isArray(part)) return translated(part as Fields, translate)
   if (name === 'Responses') return part.map(translate)

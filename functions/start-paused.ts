@@ -1,12 +1,13 @@
 import { pause } from '../sdk/flow/pauses.ts'
 import type { World } from '../sdk/ports/world.ts'
 
-/** Where it is written down that a deployment has begun paused. */
+/** The document that records that a deployment has begun paused. */
 const DEPLOYMENTS = 'deployments'
 
 /**
- * Of a deployment that is to begin paused: makes sure, before anything else is done, that everything was paused once. `occasion` is what the construct's `startPaused` says; without it there
- * is nothing to do, at no cost. Otherwise it is one read for each function that starts, and again where that failed.
+ * Pauses everything once, before the function does anything else, if the deployment is to begin paused.
+ * `occasion` is the value of the construct's `startPaused`; without it this does and costs nothing. Otherwise
+ * each starting function makes one read, and repeats it after a failure.
  */
 export function startingPaused(
   world: World,
@@ -23,7 +24,10 @@ export function startingPaused(
   }
 }
 
-/** The pause comes before the mark: if this dies in between, the next one pauses again, which changes nothing. */
+/**
+ * The pause comes before the mark: after a crash in between, the next function pauses again, which changes
+ * nothing.
+ */
 async function pauseOnce(world: World, occasion: string): Promise<void> {
   const key = `paused ${occasion}`
   if (await world.documents.get(DEPLOYMENTS, key)) return

@@ -4,8 +4,8 @@ import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
 
 export const STATUS_CHANGE = 'Overwinter Run Status Change'
 
-/** States that the outside is told of. Runs sleep, wait and run again and again; that is told by their journals. */
-const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>([
+/** States that are reported. Runs sleep, wait and run again and again; their journals report that. */
+const REPORTED: ReadonlySet<RunStatus> = new Set<RunStatus>([
   'pending',
   'stuck',
   'completed',
@@ -13,11 +13,11 @@ const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>([
   'cancelled',
   'terminated',
 ])
-/** From these a run comes back only because somebody said so. */
+/** Only an operator brings a run back from these. */
 const HALTED: ReadonlySet<RunStatus> = new Set<RunStatus>(['stuck', 'failed'])
 
 export interface StatusChange {
-  /** The same when it is told again. */
+  /** The same for a repeated event. */
   id: string
   runId: string
   workflow: string
@@ -25,21 +25,24 @@ export interface StatusChange {
   status: Uppercase<RunStatus>
   previousStatus?: Uppercase<RunStatus>
   tags: string[]
-  /** Whose child it is, if it is one that its parent waits for. */
+  /** Its parent run, if the parent waits for it. */
   parentId?: string
   generation: number
   createdAt: string
   endedAt?: string
-  /** Why it failed or is stuck, in short. */
+  /** The error of a failed or stuck run, in short. */
   error?: { name: string; message: string }
 }
 
-/** What two images of a run say: it began, came to a halt, was let go on, or ended. An id that is used again is another run. */
+/**
+ * The change between two images of a run: it began, came to a halt, was retried, or ended. A reused id is
+ * another run.
+ */
 export function statusChangeOf(run: RunItem, image: RunItem | undefined): StatusChange | undefined {
   const before = image?.life === run.life ? image : undefined
-  if (!TOLD.has(run.status) || before?.status === run.status) return undefined
+  if (!REPORTED.has(run.status) || before?.status === run.status) return undefined
   if (run.status === 'pending' && before && !HALTED.has(before.status)) return undefined
-  // It had ended before: somebody is about to erase it.
+  // It had ended before: an erasure is about to remove it.
   if (before?.endedAt !== undefined && run.endedAt === before.endedAt) return undefined
   const runId = runIdOf(run.pk)
   return {

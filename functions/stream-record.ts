@@ -14,10 +14,10 @@ import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
 import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
 
 /** One event for the bus. */
-export interface Told {
+export interface BusEvent {
   type: string
   at: number
-  /** Which run it is about. */
+  /** The run it is about. */
   runId: string
   detail: Record<string, unknown>
 }
@@ -27,31 +27,34 @@ const dynamodb = new DynamoDBClient()
 const db = DynamoDBDocumentClient.from(dynamodb)
 const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET')), table)
 
-/** What a record of the table's stream tells. The event source lets new frames through, and runs in states that are worth a word. */
-export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
+/**
+ * The events of a record of the table's stream. The event source passes only new frames, and runs in
+ * reportable states.
+ */
+export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<BusEvent[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
   const before = change?.OldImage && (unmarshall(fromJson(change.OldImage)) as RunItem | FrameItem)
-  if (item.sk === RUN) return tellRun(item as RunItem, before as RunItem | undefined)
-  // Written again, to be kept for longer.
-  return before?.life === item.life && before !== undefined ? [] : tellFrame(item as FrameItem)
+  if (item.sk === RUN) return runEvents(item as RunItem, before as RunItem | undefined)
+  // Rewritten to prolong its lifetime.
+  return before?.life === item.life && before !== undefined ? [] : frameEvents(item as FrameItem)
 }
 
-function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
+function runEvents(run: RunItem, before: RunItem | undefined): BusEvent[] {
   const { workflow, version, createdAt, endedAt } = run
   const runId = runIdOf(run.pk)
   const change = statusChangeOf(run, before)
   if (!change) return []
   const at = endedAt ?? (change.previousStatus === undefined ? createdAt : Date.now())
-  const told: Told[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
+  const events: BusEvent[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
   if (change.previousStatus === undefined && change.status === 'PENDING') {
-    told.push(
+    events.push(
       lifecycle({ type: 'run.started' }, { id: `${runId}/${run.life}/0`, runId, workflow, version, at: createdAt }),
     )
   }
-  return told
+  return events
 }
 
-async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
+async function frameEvents({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<BusEvent[]> {
   const runId = runIdOf(pk)
   const [run, events] = await Promise.all([definitionOf(runId), eventsOf(runId, stored)])
   const seq = seqOf(sk)
@@ -63,14 +66,14 @@ async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem)
 function lifecycle(
   { type, ...event }: LifecycleEvent,
   about: { id: string; runId: string; workflow?: string; version?: number; at: number },
-): Told {
+): BusEvent {
   const { at, ...rest } = about
   return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
 }
 
 /**
- * None of a frame whose object can never be read: the record would hold up all those behind it. S3 says so with NoSuchKey once the
- * run was erased; with AccessDenied where a policy keeps it from telling, or forbids this object.
+ * Returns no events for a frame whose object can never be read: the record would block all records behind it.
+ * S3 answers NoSuchKey after the run was erased, and AccessDenied if a policy hides or forbids the object.
  */
 async function eventsOf(runId: string, stored: FrameItem['events']): Promise<FrameEvent[]> {
   try {
@@ -78,11 +81,12 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
   } catch (error) {
     const { name, message } = error as Error
     if (name === 'NoSuchKey')
-      log('info', `run '${runId}' was erased before its steps could be told to the event bus`, { runId })
+      log('info', `run '${runId}' was erased before its steps could be sent to the event bus`, { runId })
     else if (name === 'AccessDenied')
       log(
         'error',
-        `steps of run '${runId}' are not told to the event bus: this function may not read them. Check the policies of the bucket and its key. ${message}`,
+        `steps of run '${runId}' are not sent to the event bus: this function may not read them. Check the ` +
+          `policies of the bucket and its key. ${message}`,
         {
           runId,
         },
@@ -92,7 +96,7 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
   }
 }
 
-/** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */
+/** An event is JSON with binary attributes in base64. Only frames have one, at the top level. */
 function fromJson(image: Record<string, JsonAttributeValue>): Record<string, AttributeValue> {
   const entries = Object.entries(image).map(([name, value]) => [
     name,
@@ -101,7 +105,7 @@ function fromJson(image: Record<string, JsonAttributeValue>): Record<string, Att
   return Object.fromEntries(entries) as Record<string, AttributeValue>
 }
 
-/** Of which workflow the run is: rules want to filter by it, and frames do not say. */
+/** The workflow of the run: rules filter by it, and frames do not contain it. */
 async function definitionOf(runId: string): Promise<{ workflow: string | undefined; version: number | undefined }> {
   const { Item } = await db.send(
     new GetCommand({ TableName: table, Key: runKey(runId), ProjectionExpression: 'workflow, version' }),

@@ -1,16 +1,16 @@
 import { type EventMapping, type MappingKind, mappingFromData } from '../sdk/events/mapping.ts'
 import type { SourceKind } from '../sdk/events/shapes.ts'
 
-/** What the construct tells the function of a subscription, as JSON. */
+/** The settings of a subscription's function, as JSON. */
 export interface Subscription {
-  /** Which it goes by in dead letters. */
+  /** Its name in dead letters. */
   name: string
   source: SourceKind
   kind: MappingKind
   /** The name of a mapping that the entry exports, or the fields of one. */
   mapping: string | Record<string, string>
   patienceMs: number
-  /** Of a queue with dead letters of its own: how often it brings a message at most. */
+  /** For a queue with its own dead-letter queue: how often it delivers a message at most. */
   mostReceives?: number
 }
 
@@ -36,7 +36,8 @@ function found(name: string, kind: MappingKind, exported: readonly EventMapping[
   }
   if (mapping.kind !== kind) {
     throw new Error(
-      `mapping '${name}' is one of ${mapping.kind}On, and the stack has it in ${kind}On. Call ${mapping.kind}On there, deploy, and send the event again`,
+      `mapping '${name}' is one of ${mapping.kind}On, and the stack has it in ${kind}On. Call ` +
+        `${mapping.kind}On there, deploy, and send the event again`,
     )
   }
   return mapping

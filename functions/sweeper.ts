@@ -3,21 +3,28 @@ import { METRIC, metrics } from './metrics.ts'
 
 const world = awsWorld()
 
-/** In one go; what is left waits for the next minute. The queue is a buffer, but the sweeper's own time is limited. */
+/**
+ * The most runs of one sweep; the rest waits for the next minute. The queue is a buffer, but the sweeper's
+ * own time is limited.
+ */
 const MOST_AT_ONCE = 10_000
 
-/** A gauge takes 20 queries, so it is not for every minute: two queries a sweep. The windows of the alarms are longer. */
+/**
+ * Reading the gauges takes 20 queries, so they are not read every minute: two queries per sweep on average.
+ * The alarms' windows are longer.
+ */
 const GAUGE_EVERY_MS = 600_000
 
 let gaugedAt = Number.NEGATIVE_INFINITY
 
 /**
- * I5: a message is only a hint and may get lost, with its schedule or its runner. Whatever should have been looked at by
- * now is told again, as often as it takes, with growing pauses: a run that has moved on meanwhile takes no harm.
+ * I5: a message is only a hint and may get lost, with its schedule or its runner. The sweeper sends every
+ * overdue run again, as often as needed, with growing pauses. A run that has moved on meanwhile is not
+ * affected.
  */
 export async function handler(): Promise<{ rescued: number }> {
   try {
-    // Before the sweep, which removes what it finds past its retention.
+    // Before the sweep, which removes runs past their retention.
     await gauge().catch((error: unknown) =>
       log('error', `the sweeper could not count the runs that are stuck: ${error}`, {}),
     )
@@ -45,7 +52,7 @@ async function gauge(): Promise<void> {
   addAge(METRIC.oldestOverdueRemoval, oldestRemovalAt)
 }
 
-/** CloudWatch bills a metric for each hour in which it is written, so what is zero is not. */
+/** CloudWatch bills a metric for each hour in which it is written, so zeros are not written. */
 function addAge(name: string, since = Number.POSITIVE_INFINITY): void {
   const seconds = Math.round((world.clock.now() - since) / 1_000)
   if (seconds > 0) metrics.add(name, 'Seconds', seconds)

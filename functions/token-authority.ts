@@ -2,25 +2,25 @@ import type { APIGatewayAuthorizerResult, APIGatewaySimpleAuthorizerWithContextR
 import { isTokenScope, type Permission, type TokenScope } from '../sdk/tasks/tokens.ts'
 import { bearer } from './http/bearer.ts'
 
-/** How a permission goes from the authorizer to the API: API Gateway hands on texts. */
+/** The context that the authorizer passes to the API. API Gateway passes texts only. */
 type Handed = { scopes?: string; workflows?: string }
 export type Verdict = Partial<APIGatewaySimpleAuthorizerWithContextResult<Handed>> & { isAuthorized: boolean }
 
 export interface Authority {
   /** Opens everything. */
   master: string
-  /** Those that the construct made for its grants: each opens one scope. */
+  /** The secrets that the construct made for its grants: each opens one scope. */
   granted: Partial<Record<TokenScope, string>>
   /** Those that the API has made. */
   tokens: { permissionOf(token: string): Promise<Permission | undefined> }
 }
 
-/** Whether a bearer is let in, and how far. */
+/** Whether a bearer token is valid, and what it opens. */
 export async function judge(
   authorization: string | undefined,
   { master, granted, tokens }: Authority,
 ): Promise<Verdict> {
-  // No token has other characters, and a request cannot.
+  // No token contains other characters, and a request cannot.
   if (/[^\x20-\x7e]/.test(authorization ?? '')) return { isAuthorized: false }
   const request = new Request('https://api', { headers: { authorization: authorization ?? '' } })
   if (bearer(master)(request)) return { isAuthorized: true }
@@ -39,8 +39,8 @@ function handOver({ scopes, workflows }: Permission): Verdict {
 }
 
 /**
- * The same for a REST API, which asks for a policy. It is kept for all that the token's bearer asks for within the next minutes, and so must hold for the
- * whole stage.
+ * The same for a REST API, which needs a policy. API Gateway caches it for all requests of the token within
+ * the next minutes, so it must cover the whole stage.
  */
 export function asPolicy({ isAuthorized, context }: Verdict, methodArn: string): APIGatewayAuthorizerResult {
   const stage = methodArn.split('/').slice(0, 2).join('/')
@@ -56,7 +56,7 @@ export function asPolicy({ isAuthorized, context }: Verdict, methodArn: string):
   }
 }
 
-/** What API Gateway says of a request that it has let in; `true` where nothing binds it. */
+/** The permission of a request that API Gateway has authorized; `true` if it is not restricted. */
 export function permissionFrom(env: unknown, kind: 'token' | 'jwt'): Permission | true {
   const { authorizer } =
     (env as { event?: { requestContext?: { authorizer?: Gateway } } } | undefined)?.event?.requestContext ?? {}
@@ -70,13 +70,16 @@ export function permissionFrom(env: unknown, kind: 'token' | 'jwt'): Permission 
   }
 }
 
-/** A REST API has what the authorizer says beside what it says itself; an HTTP API apart from it. */
+/** A REST API merges the authorizer's context with its own; an HTTP API keeps them apart. */
 interface Gateway {
   lambda?: Handed | null
   jwt?: { claims?: Record<string, unknown>; scopes?: string[] | null }
 }
 
-/** Issuers put a name before their scopes: `overwinter/start` and `overwinter:start` mean `start`. Those of other services open nothing here. */
+/**
+ * Issuers put a prefix before their scopes: `overwinter/start` and `overwinter:start` mean `start`. Scopes of
+ * other services open nothing here.
+ */
 function scopesOfJwt(jwt: Gateway['jwt']): TokenScope[] {
   const { scope, scp } = jwt?.claims ?? {}
   const said = [scope, scp, jwt?.scopes].flat().filter((each) => typeof each === 'string')

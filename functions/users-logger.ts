@@ -5,7 +5,10 @@ type Logger = Record<LogLevel, (message: string, fields: Record<string, unknown>
 
 const METHODS = ['debug', 'info', 'warn', 'error', 'appendKeys']
 
-/** Lines go through the Logger of Powertools that the entry exports, if it does, with its level, its service and its keys. By shape: it may come from a layer. */
+/**
+ * Uses the Powertools Logger that the entry exports, if it does, with its level, service and keys. Checked by
+ * shape: it may come from a layer.
+ */
 export function loggerOf(exports: Record<string, unknown>): LogSink | undefined {
   const logger = Object.values(exports).find(isLogger)
   return logger && ((level, message, fields) => logger[level](message, fields))

@@ -5,11 +5,12 @@ import { log } from './environment.ts'
 import { createWorkerApp } from './http/app.ts'
 
 /**
- * Behind a function URL, because a poll may take longer than API Gateway waits. Lambda does not say when a caller hangs
- * up, so a connection ends by itself and the worker makes another; polls are signs of life as well.
+ * Behind a function URL, because a poll may take longer than API Gateway waits. Lambda does not report that a
+ * caller disconnected, so a connection ends by itself and the worker makes another; polls are heartbeats as
+ * well.
  */
 const CONNECTION_MS = 300_000
-/** Where answers are not streamed they come when they are complete, and a worker gives up waiting. */
+/** Unstreamed answers arrive when they are complete, and a worker stops waiting before that. */
 const UNSTREAMED_CONNECTION_MS = 20_000
 
 const { awslambda } = globalThis as { awslambda?: { streamifyResponse?: unknown } }

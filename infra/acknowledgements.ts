@@ -4,14 +4,15 @@ import type { IConstruct } from 'constructs'
 import type { Overwinter } from './overwinter.ts'
 import { schedulesIn } from './permissions.ts'
 
-/** What cdk-nag's AwsSolutions rules find here, and why it stays. */
+/** The findings of cdk-nag's AwsSolutions rules, and why they stay. */
 export function acknowledgeFindings(overwinter: Overwinter, open: readonly IConstruct[]): void {
   const { bucket, wakeups } = overwinter
   const why = (id: string, reason: string) =>
     Validations.of(overwinter).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why(
     'S1',
-    'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data events; access logs would double the writes.',
+    'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data ' +
+      'events; access logs would double the writes.',
   )
   why(
     `IAM5[Resource::${asFinding(overwinter, bucket.arnForObjects('*'))}]`,
@@ -28,7 +29,8 @@ export function acknowledgeFindings(overwinter: Overwinter, open: readonly ICons
     )
   why(
     'IAM5[Resource::*]',
-    'X-Ray takes traces from whoever may send them; it has no resources to name. No other statement of the construct is so wide.',
+    'X-Ray takes traces from any caller with this permission; it has no resources to name. No other statement ' +
+      'of the construct is so wide.',
   )
   why(
     'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
@@ -37,20 +39,22 @@ export function acknowledgeFindings(overwinter: Overwinter, open: readonly ICons
   for (const route of open)
     acknowledgeOpen(
       route,
-      'The token in the path is the authorization: signed for one answer to one question, and refused once it has served. Throttled apart from the rest.',
+      'The token in the path is the authorization: signed for one answer to one question, and refused once it ' +
+        'has served. Throttled apart from the rest.',
     )
   why(
     'SQS3',
-    'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.',
+    'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell ' +
+      'from the template.',
   )
 }
 
-/** A route that nobody has to show anything for. */
+/** A route that needs no authorization. */
 export function acknowledgeOpen(route: IConstruct, reason: string): void {
   for (const id of ['APIG4', 'COG4']) Validations.of(route).acknowledge({ id: `AwsSolutions-${id}`, reason })
 }
 
-/** What the rules want of every REST API. */
+/** Findings that the rules report for every REST API. */
 export function acknowledgeRestApi(rest: RestApi): void {
   const why = (id: string, reason: string) => Validations.of(rest).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why('APIG2', 'The function checks each request, and says all that is wrong with it.')
@@ -60,7 +64,8 @@ export function acknowledgeRestApi(rest: RestApi): void {
   )
   why(
     'APIG6',
-    'Execution logs have paths in them, and so the tokens of callbacks. The access log and the log of the function say what happened.',
+    'Execution logs have paths in them, and so the tokens of callbacks. The access log and the log of the ' +
+      'function say what happened.',
   )
   why('COG4', 'IAM or tokens with scopes decide who may call; users of a pool are for an HTTP API, which knows JWTs.')
   why(

@@ -5,7 +5,7 @@ import type { OverwinterProps } from './options.ts'
 
 const INDEXES = TABLE.indexes.map(({ name }) => name)
 
-/** A table that was there before is used as it is, so that what it must have is asked for here and not by the first run. */
+/** An existing table is used unchanged, so its requirements are checked here, not by the first run. */
 export function checkAdopted({ table, lifecycleEvents }: OverwinterProps): void {
   if (!table) return
   const missing = table instanceof TableV2 ? missingOf(table) : hasIndexes(table) ? [] : INDEXES
@@ -13,18 +13,21 @@ export function checkAdopted({ table, lifecycleEvents }: OverwinterProps): void 
     const names = missing.map((name) => `'${name}'`).join(' and ')
     const remedy =
       table instanceof TableV2
-        ? 'Leave table out, and the construct creates one that fits; or add them, as TABLE in the sources of overwinter has them'
-        : `If it has them, say so: TableV2.fromTableAttributes(scope, id, { tableName, globalIndexes: [${INDEXES.map((name) => `'${name}'`).join(', ')}] })`
+        ? 'Leave table out, and the construct creates one that fits; or add them, as TABLE in the sources of ' +
+          'overwinter has them'
+        : 'If it has them, say so: TableV2.fromTableAttributes(scope, id, { tableName, globalIndexes: ' +
+          `[${INDEXES.map((name) => `'${name}'`).join(', ')}] })`
     throw new Error(`table: nothing is known of the indexes ${names}, without which no run would be found. ${remedy}`)
   }
   if (lifecycleEvents && !table.tableStreamArn) {
     throw new Error(
-      'table: nothing is known of its stream, which lifecycleEvents are told from. Give tableStreamArn to TableV2.fromTableAttributes (a stream of new and old images), or leave lifecycleEvents out',
+      'table: nothing is known of its stream, from which lifecycleEvents are made. Give tableStreamArn to ' +
+        'TableV2.fromTableAttributes (a stream of new and old images), or leave lifecycleEvents out',
     )
   }
 }
 
-/** Of an imported table CDK knows only whether there are any. */
+/** For an imported table CDK knows only whether there are any indexes. */
 const hasIndexes = (table: ITableV2): boolean => (table as unknown as { hasIndex?: boolean }).hasIndex === true
 
 function missingOf(table: TableV2): string[] {

@@ -7,13 +7,13 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Construct } from 'constructs'
 import type { OverwinterProps } from './options.ts'
 
-/** Who is told when an alarm goes off. */
+/** The actions of alarms: mail addresses, topics and others. */
 export function alarmActionsOf(scope: Construct, { alarmActions = [], alarmsTo }: OverwinterProps): IAlarmAction[] {
   const actions = alarmsTo === undefined ? alarmActions : [...alarmActions, new SnsAction(topicOf(scope, alarmsTo))]
   if (actions.length === 0)
     Annotations.of(scope).addWarningV2(
       'overwinter:alarmsTellNoOne',
-      'No one is told when an alarm goes off. Give alarmsTo a mail address or the ARN of an SNS topic, or alarmActions',
+      'No one is notified when an alarm goes off. Give alarmsTo a mail address or the ARN of an SNS topic, or alarmActions',
     )
   return actions
 }
@@ -24,7 +24,7 @@ function topicOf(scope: Construct, alarmsTo: string): ITopic {
   if (!/^[^\s@]+@[^\s@]+$/.test(alarmsTo))
     throw new Error(`alarmsTo is '${alarmsTo}', and must be a mail address or the ARN of an SNS topic`)
   const topic = new Topic(scope, 'AlarmTopic', { enforceSSL: true })
-  // A topic with a policy of its own has lost the default one, which let the account's alarms in.
+  // A topic with a policy of its own has lost the default one, which allowed the account's alarms to publish.
   const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } }
   topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }))
   topic.addSubscription(new EmailSubscription(alarmsTo))

@@ -20,7 +20,7 @@ import type { Overwinter } from './overwinter.ts'
 
 const PERIOD = Duration.minutes(5)
 
-/** Of what the functions count themselves. Their `service` is the path of the construct. */
+/** A metric that the functions write themselves. Their `service` is the path of the construct. */
 export function ownMetric(overwinter: Overwinter, metricName: string, statistic: string, workflow?: string): Metric {
   const dimensionsMap = { service: overwinter.node.path, ...(workflow !== undefined && { workflow }) }
   const label = workflow === undefined ? {} : { label: workflow }
@@ -28,8 +28,8 @@ export function ownMetric(overwinter: Overwinter, metricName: string, statistic:
 }
 
 /**
- * Requests that DynamoDB refused, of the table and of each index. Under the table's name alone it counts only those of the
- * table itself; and there is no ThrottledRequests without an operation.
+ * Requests that DynamoDB refused, for the table and for each index. The table's own metric excludes its
+ * indexes; and there is no ThrottledRequests without an operation.
  */
 export function throttles({ table }: Overwinter): IMetric[] {
   const places = [{}, ...TABLE.indexes.map(({ name }) => ({ GlobalSecondaryIndexName: name }))]
@@ -49,19 +49,19 @@ export function throttles({ table }: Overwinter): IMetric[] {
 
 interface Condition {
   metric: IMetric
-  /** Goes off at this value. */
+  /** The threshold. */
   at: number
-  /** What it means and what to do, in the mail that wakes a person. */
+  /** What it means and what to do, for the mail to the operator. */
   says: string
-  /** In this many periods of five minutes. */
+  /** How many periods of five minutes it looks at. */
   periods?: number
-  /** In so many of these periods; in all of them unless given. */
+  /** How many of these periods must breach; all of them unless given. */
   datapoints?: number
-  /** Of docs/operate.md, where it is not the alarm's own name. */
+  /** The section of docs/operate.md, if it is not the alarm's own name. */
   section?: string
 }
 
-/** Longer than the longest pause between two words of the sweeper about one run: a quarter of an hour. */
+/** Longer than the longest pause between two sends of the sweeper for one run: a quarter of an hour. */
 const BETWEEN_SWEEPS = { periods: 4, datapoints: 1 }
 const LATE = Duration.minutes(15)
 const PAST_RETENTION = Duration.hours(1)
@@ -78,14 +78,19 @@ export class Alarms extends Construct {
     this.add('LimitersUnchecked', {
       metric: ownMetric(overwinter, METRIC.uncheckedLimiters, 'Maximum'),
       at: 1,
-      // One check in vain, by a throttled call for example, is made good a minute later.
+      // A single failed check, such as a throttled call, is repeated a minute later.
       periods: 2,
-      says: "The sweeper cannot check a limiter, usually because a record of it cannot be read. Its runs and steps wait; all others go on. `overwinter doctor` and the sweeper's log name the document. Put it right, or `overwinter limits reset <name>`.",
+      says:
+        'The sweeper cannot check a limiter, usually because a record of it cannot be read. Its runs and ' +
+        "steps wait; all others go on. `overwinter doctor` and the sweeper's log name the document. Put it " +
+        'right, or `overwinter limits reset <name>`.',
     })
     this.add('SchedulerRefusals', {
       metric: ownMetric(overwinter, METRIC.schedulerRefusals, 'Sum'),
       at: 1,
-      says: 'EventBridge Scheduler refuses schedules, by its quota for example. No run is lost: the sweeper wakes them, about two minutes late. Raise the quota.',
+      says:
+        'EventBridge Scheduler refuses schedules, by its quota for example. No run is lost: the sweeper ' +
+        'wakes them, about two minutes late. Raise the quota.',
     })
     const refused = Object.fromEntries(throttles(overwinter).map((metric, i) => [`m${i}`, metric]))
     this.add('TableThrottles', {
@@ -99,7 +104,9 @@ export class Alarms extends Construct {
       }),
       at: 1,
       periods: 3,
-      says: 'DynamoDB refuses requests. They are repeated, so nothing is lost; see the quotas of on-demand tables if it lasts.',
+      says:
+        'DynamoDB refuses requests. They are repeated, so nothing is lost; see the quotas of on-demand ' +
+        'tables if it lasts.',
     })
     this.add('SweeperSilent', {
       metric: overwinter.functions.Sweeper.metricInvocations({ period: PERIOD, statistic: 'Sum' }),
@@ -112,7 +119,9 @@ export class Alarms extends Construct {
       at: 1,
       periods: 3,
       datapoints: 2,
-      says: 'The API answers with status 500 or more. The log of the function Api has the error, by the errorId of the answer.',
+      says:
+        'The API answers with status 500 or more. The log of the function Api has the error, by the ' +
+        'errorId of the answer.',
     })
   }
 
@@ -133,12 +142,14 @@ export class Alarms extends Construct {
     })
   }
 
-  /** Of a function that reads a stream of DynamoDB, which keeps what was not read for a day. */
+  /** For a function that reads a stream of DynamoDB, which keeps unread records for a day. */
   watchStream(name: string, handler: IFunction): void {
     this.add(`${name}Age`, {
       metric: handler.metric('IteratorAge', { period: PERIOD, statistic: 'Maximum' }),
       at: LATE.toMilliseconds(),
-      says: `The function ${name} is a quarter of an hour behind the stream it reads. What it has not read after a day is lost. See its errors and throttles.`,
+      says:
+        `The function ${name} is a quarter of an hour behind the stream it reads. What it has not read ` +
+        'after a day is lost. See its errors and throttles.',
       section: '<function>Age',
     })
   }
@@ -148,7 +159,9 @@ export class Alarms extends Construct {
     this.add('LifecycleDeadLetters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' }),
       at: 1,
-      says: 'Changes of runs could not be told to the event bus, and the stream has moved on. Each letter says where in the stream. See the log of Lifecycle.',
+      says:
+        'Changes of runs could not be sent to the event bus, and the stream has moved on. Each letter says ' +
+        'where in the stream. See the log of Lifecycle.',
     })
   }
 
@@ -156,7 +169,9 @@ export class Alarms extends Construct {
     this.add('EventDeadLetters', {
       metric: queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' }),
       at: 1,
-      says: 'Events from outside could not be taken, and are kept among the dead letters of events. Each says why, in its attribute `reason`; docs/events.md tells how to send it again.',
+      says:
+        'Events from outside could not be taken, and are kept among the dead letters of events. Each says ' +
+        'why, in its attribute `reason`; docs/events.md tells how to send it again.',
     })
   }
 
@@ -164,38 +179,49 @@ export class Alarms extends Construct {
     this.add('RunsParked', {
       metric: ownMetric(overwinter, METRIC.parked, 'Sum'),
       at: 1,
-      says: 'A run has become stuck: its code does not fit its history or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
+      says:
+        'A run has become stuck: its code does not fit its history or is not deployed, or its wake-ups ' +
+        'failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
     })
     this.add('RunsStuck', {
       metric: ownMetric(overwinter, METRIC.stuckRuns, 'Maximum'),
       at: 1,
       ...BETWEEN_SWEEPS,
-      says: 'Runs are stuck, and wait for a person: the alarm stays on until none is. List them with status=stuck, or by their causes with `overwinter incidents`.',
+      says:
+        'Runs are stuck, and wait for a person: the alarm stays on until none is. List them with ' +
+        'status=stuck, or by their causes with `overwinter incidents`.',
     })
     if (failedRunsAlarm !== false)
       this.add('RunsFailed', {
         metric: ownMetric(overwinter, METRIC.failed, 'Sum'),
         at: failedRunsAlarm,
-        says: 'Runs have failed. `overwinter incidents` lists them by their causes; once the cause is mended, retry them by incident.',
+        says:
+          'Runs have failed. `overwinter incidents` lists them by their causes; once the cause is fixed, ' +
+          'retry them by incident.',
       })
     this.add('RunsOverdue', {
       metric: ownMetric(overwinter, METRIC.oldestOverdueRun, 'Maximum'),
       at: LATE.toSeconds(),
       ...BETWEEN_SWEEPS,
-      says: 'A run should have gone on a quarter of an hour ago, and no runner has taken it up though the sweeper asks again and again. See the errors and throttles of the runner.',
+      says:
+        'A run should have gone on a quarter of an hour ago, and no runner has taken it up though the ' +
+        'sweeper asks again and again. See the errors and throttles of the runner.',
     })
     this.add('RemovalsOverdue', {
       metric: ownMetric(overwinter, METRIC.oldestOverdueRemoval, 'Maximum'),
       at: PAST_RETENTION.toSeconds(),
       ...BETWEEN_SWEEPS,
-      says: 'Runs are an hour past their retention and still stored: the sweeper does not keep up, or cannot remove them. See its log.',
+      says:
+        'Runs are an hour past their retention and still stored: the sweeper does not keep up, or cannot ' +
+        'remove them. See its log.',
     })
   }
 
   private watchQueues({ wakeups, tasks: { queues } }: Overwinter, longestVisit: Duration): void {
     const period = { period: PERIOD }
     this.add('DeadLetters', {
-      // A function reads this queue all the time and hides what it cannot deal with, so that has to be counted too.
+      // A function reads this queue all the time and hides what it cannot process, so hidden messages count
+      // too.
       metric: new MathExpression({
         ...period,
         label: 'messages that stay in the dead-letter queue',
@@ -207,17 +233,21 @@ export class Alarms extends Construct {
       }),
       at: 1,
       periods: 3,
-      says: 'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they are no wake-ups at all. See the log of DeadLetters.',
+      says:
+        'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they ' +
+        'are no wake-ups at all. See the log of DeadLetters.',
     })
     this.add('QueueAge', {
       metric: wakeups.queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
-      // A message grows older while a runner is at work on it, and that may take as long as a runner has.
+      // A message ages while a runner works on it, and that may take as long as the runner's timeout.
       at: longestVisit.toSeconds() + PERIOD.toSeconds(),
-      says: 'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the runner, or of the account, used up?',
+      says:
+        'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the ' +
+        'runner, or of the account, used up?',
     })
     for (const [type, tasks] of queues)
       this.add(`${tasks.node.id}Waiting`, {
-        // Not by age: the message of a task that a worker is busy with stays in the queue, hidden, and grows old there.
+        // Not by age: the message of a running task stays in the queue, hidden, and grows old there.
         metric: new MathExpression({
           ...period,
           label: `tasks of type '${type}' that no worker takes`,
@@ -229,7 +259,9 @@ export class Alarms extends Construct {
         }),
         at: 1,
         periods: 3,
-        says: `Tasks of type '${type}' have been waiting for a quarter of an hour, and no worker takes any. Are there workers? GET /v1/workers lists them.`,
+        says:
+          `Tasks of type '${type}' have been waiting for a quarter of an hour, and no worker takes any. ` +
+          'Are there workers? GET /v1/workers lists them.',
         section: '<type>Waiting',
       })
   }

@@ -3,15 +3,20 @@ import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodej
 import type { Bundling, OverwinterProps } from './options.ts'
 import { tracingOf } from './tracing.ts'
 
-/** In the package the built files are bundled: the sources are not there, and two copies of the library would not know each other's errors. */
+/**
+ * The package bundles its built files: it has no sources, and two copies of the library would not recognise
+ * each other's errors.
+ */
 const ENDING = extname(import.meta.filename)
 const isFromSource = ENDING === '.ts'
 
 /** A file in functions/, by its name. */
 export const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
 
-/** Packages in CommonJS ask for Node's own modules with `require`, which an ES module has not. */
-const WITH_REQUIRE = `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= overwinterRequire(import.meta.url);`
+/** CommonJS packages load Node's own modules with `require`, which an ES module lacks. */
+const WITH_REQUIRE =
+  `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= ` +
+  'overwinterRequire(import.meta.url);'
 
 const OURS: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -21,11 +26,11 @@ const OURS: BundlingOptions = {
   sourcesContent: false,
   // Some packages have a CommonJS build that an ESM bundle cannot load.
   mainFields: ['module', 'main'],
-  // What Lambda has of the AWS SDK changes under our feet and starts more slowly.
+  // Lambda's own version of the AWS SDK changes without notice, and starts more slowly.
   bundleAwsSDK: true,
   esbuildArgs: {
-    // `module` would be lost if it were not named. The second is for `imports` in our package.json: no other package
-    // knows that condition, so it changes nothing of what the entry imports.
+    // `module` must be listed, or it would be lost. The second is for `imports` in our package.json: no other
+    // package knows that condition, so it changes nothing of what the entry imports.
     '--conditions': `module,overwinter-lambda${isFromSource ? ',overwinter-source' : ''}`,
   },
 }
@@ -39,14 +44,14 @@ const tracingAlias = (props: OverwinterProps): Record<string, string> => ({
   '--alias:overwinter-tracing': functionFile(`${tracingOf(props)}-tracing`),
 })
 
-/** Of a function that holds nothing of the user's, but for the codec. */
+/** For a function without the user's code, except for the codec. */
 export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
   ...OURS,
   ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
   esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
 })
 
-/** Of a function that loads the entry: the user's wishes, as far as they leave the function what it needs. */
+/** For a function that loads the entry: the user's options, as far as they do not break the function. */
 export function withEntry(props: OverwinterProps): BundlingOptions {
   const { entry, bundling = {} } = props
   refuseWhatBreaks(bundling)
@@ -72,14 +77,15 @@ const FIXED_ARGS =
   /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
 
 const NEEDED = /^(@aws-sdk|@smithy|overwinter)\b|^\*/
-/** Lambda has the SDK's clients. The functions bring the one for DynamoDB, and what all clients share. */
+/** Lambda has the SDK's clients. The functions bundle the one for DynamoDB, and the code that all clients share. */
 const IN_THE_RUNTIME = /^@aws-sdk\/client-(?!dynamodb\b)[\w-]+$/
 
 function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)
   if (fixed)
     throw new Error(
-      `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and depend on how they are bundled. Leave it out`,
+      `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and ` +
+        'depend on how they are bundled. Leave it out',
     )
   const argument = Object.keys(bundling.esbuildArgs ?? {}).find((name) => FIXED_ARGS.test(name))
   if (argument)
@@ -87,11 +93,12 @@ function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const external = bundling.externalModules?.find((name) => NEEDED.test(name) && !IN_THE_RUNTIME.test(name))
   if (external)
     throw new Error(
-      `bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`,
+      `bundling.externalModules cannot have '${external}': the functions would not find it when they start. ` +
+        'Leave it out',
     )
 }
 
-/** The user's conditions beside ours, which would otherwise be lost. */
+/** The user's conditions together with ours, which would otherwise be lost. */
 function withConditions(esbuildArgs: BundlingOptions['esbuildArgs']): BundlingOptions['esbuildArgs'] {
   const theirs = esbuildArgs?.[CONDITIONS]
   return theirs ? { [CONDITIONS]: `${OURS.esbuildArgs![CONDITIONS]},${theirs}` } : {}

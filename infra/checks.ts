@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Duration, Token } from 'aws-cdk-lib'
 import { FUNCTION_NAMES, type OverwinterProps } from './options.ts'
 
-/** What AWS would refuse in the middle of a deployment, or take and never do, is refused here, with the option's name. */
+/** Refuses, with the option's name, settings that AWS would refuse during a deployment, or accept and ignore. */
 export function checkOptions(props: OverwinterProps): void {
   const { timeout, batchSize, maxAttempts, memory, workersConcurrency } = props
   if (timeout)
@@ -56,11 +56,15 @@ function checkStartPaused({ startPaused }: OverwinterProps): void {
 function checkAuth({ api = 'http', auth = 'iam' }: OverwinterProps): void {
   if (api === 'http' || auth === 'iam' || !('jwt' in auth)) return
   throw new Error(
-    "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }",
+    "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' " +
+      'or auth: { token }',
   )
 }
 
-/** A runner starts no step in its last five seconds, so less than ten leave no time for any. Lambda ends at 15 minutes. */
+/**
+ * A runner starts no step in its last five seconds, so less than ten leave no time for any. Lambda's maximum
+ * is 15 minutes.
+ */
 const TIMEOUT_S: Range = [10, Duration.minutes(15).toSeconds()]
 
 type Range = readonly [least: number, most: number]
@@ -73,8 +77,8 @@ function inRange(option: string, value: number | undefined, [least, most]: Range
 }
 
 function checkThrottle(option: string, throttle: OverwinterProps['throttle']): void {
-  inRange(`${option}.rateLimit`, throttle?.rateLimit, [1, 100_000], 'API Gateway lets nobody in otherwise')
-  inRange(`${option}.burstLimit`, throttle?.burstLimit, [1, 100_000], 'API Gateway lets nobody in otherwise')
+  inRange(`${option}.rateLimit`, throttle?.rateLimit, [1, 100_000], 'API Gateway refuses every request otherwise')
+  inRange(`${option}.burstLimit`, throttle?.burstLimit, [1, 100_000], 'API Gateway refuses every request otherwise')
 }
 
 function checkMemory(memory: OverwinterProps['memory']): void {
@@ -100,7 +104,8 @@ function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most 
   if (reserved === undefined || Token.isUnresolved(reserved)) return
   if (!Number.isInteger(reserved) || reserved < LEAST_CONCURRENT)
     throw new Error(
-      `reservedConcurrency is ${reserved}, and must be a whole number from ${LEAST_CONCURRENT} on: the queue cannot be told to start fewer runners`,
+      `reservedConcurrency is ${reserved}, and must be a whole number from ${LEAST_CONCURRENT} on: the queue ` +
+        'cannot be told to start fewer runners',
     )
   if (most !== undefined && !Token.isUnresolved(most) && most > reserved) {
     throw new Error(
@@ -113,11 +118,14 @@ function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most 
 /** One in five. */
 const FOR_THOSE_WAITED_FOR = 5
 
-/** What the queue may start. More than the reservation would be refused by Lambda, again and again, until the run is parked. */
+/**
+ * How many runners the queue may start. Lambda would refuse more than the reservation, again and again, until
+ * the run is parked.
+ */
 export function concurrencyOf({ maxConcurrency, reservedConcurrency }: OverwinterProps): number | undefined {
   if (maxConcurrency !== undefined || reservedConcurrency === undefined) return maxConcurrency
   if (Token.isUnresolved(reservedConcurrency)) return reservedConcurrency
-  // The rest is for runs that somebody waits for, which the API hands over itself.
+  // The rest is for runs that a caller waits for, which the API hands over itself.
   return Math.min(
     Math.max(2, reservedConcurrency - Math.ceil(reservedConcurrency / FOR_THOSE_WAITED_FOR)),
     MOST_CONCURRENT,

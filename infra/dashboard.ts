@@ -5,12 +5,12 @@ import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
 import { tracingOf } from './tracing.ts'
 
-/** What the run loop reports, which is what becomes of runs in the hands of a runner. */
+/** The outcomes that the run loop reports: what happened to runs that a runner held. */
 const OUTCOMES = ['completed', METRIC.failed, 'cancelled', 'suspended', 'continued', 'released', 'stuck', 'superseded']
 
 const WIDTH = 8
 
-/** From what users notice, through the machinery, to what it stands on. */
+/** From what users notice, through the machinery, to the infrastructure. */
 export function createDashboard(overwinter: Overwinter, props: OverwinterProps): Dashboard {
   const { api, functions, wakeups } = overwinter
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: WIDTH, height: 6 })

@@ -3,8 +3,9 @@ import { pathToFileURL } from 'node:url'
 import { isWorkflow } from '../functions/registry-of.ts'
 
 /**
- * A process of its own, because a construct cannot wait for a module to load, and what the module does besides must not happen in the CDK app. Says on file
- * descriptor 3 which types of tasks the workflows of an entry file hand out.
+ * Prints, on file descriptor 3, the types of tasks that the workflows of an entry file declare. It is a
+ * process of its own, because a construct cannot await a module, and side effects of the module must not
+ * happen in the CDK app.
  */
 
 export interface DeclaredTasks {
@@ -18,5 +19,5 @@ const declared: DeclaredTasks[] = Object.values(exports)
   .filter(isWorkflow)
   .map(({ name, options }) => ({ workflow: name, tasks: options.tasks ?? [] }))
 writeSync(3, JSON.stringify(declared))
-// Whatever the module has opened must not keep it.
+// Handles that the module has opened must not keep the process alive.
 process.exit(0)

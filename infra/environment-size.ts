@@ -3,7 +3,10 @@ import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-la
 
 const MOST_BYTES = 4_096
 
-/** Lambda gives all variables of a function 4 KB together and says so only when it deploys. Looked at last, when all are there. */
+/**
+ * Lambda gives all variables of a function 4 KB together, and refuses more only during the deployment.
+ * Checked last, when all are set.
+ */
 export function checkEnvironmentSize(name: string, handler: LambdaFunction): void {
   handler.node.addValidation({
     validate() {
@@ -11,13 +14,14 @@ export function checkEnvironmentSize(name: string, handler: LambdaFunction): voi
       if (bytes <= MOST_BYTES) return []
       return [
         `the environment of ${name} takes about ${bytes.toLocaleString('en')} bytes, and Lambda has ${MOST_BYTES.toLocaleString('en')}. Shorten \`environment\` ` +
-          '(large values belong into a parameter or an object that a step reads), or have fewer or shorter `taskTypes` and `secrets`',
+          '(large values belong into a parameter or an object that a step reads), or have fewer or shorter ' +
+          '`taskTypes` and `secrets`',
       ]
     },
   })
 }
 
-/** As Lambda counts: as JSON. Names that CloudFormation makes up when it deploys are estimated. */
+/** The size as Lambda counts it: as JSON. Names that CloudFormation generates during a deployment are estimated. */
 export function environmentBytes(handler: LambdaFunction): number {
   const stack = Stack.of(handler)
   const { variables = {} } = (stack.resolve((handler.node.defaultChild as CfnFunction).environment) ?? {}) as {

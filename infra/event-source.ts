@@ -16,7 +16,11 @@ import type { Construct, IConstruct } from 'constructs'
 import type { SourceKind } from '../sdk/events/shapes.ts'
 import { grantKey } from './encryption.ts'
 
-/** Of a queue, messages that are not let through are deleted: Lambda does so. Which messages or changes are let through, as Lambda filters them: `FilterCriteria.filter({ eventName: FilterRule.isEqual('INSERT') })`. What is not costs nothing. */
+/**
+ * Which messages or changes reach the function, as Lambda filters them: `FilterCriteria.filter({ eventName:
+ * FilterRule.isEqual('INSERT') })`. Filtered ones cost nothing. Lambda deletes messages of a queue that do
+ * not match.
+ */
 export interface FilterOptions {
   filters?: Record<string, unknown>[]
 }
@@ -27,21 +31,24 @@ export interface BusOptions {
 }
 
 export interface TopicOptions {
-  /** Which messages are let through, by their attributes. */
+  /** Which messages are delivered, by their attributes. */
   filterPolicy?: Record<string, SubscriptionFilter>
 }
 
 export interface BucketOptions extends NotificationKeyFilter {
-  /** What is told. Default: objects that were created. */
+  /** The notifications to receive. Default: objects that were created. */
   events?: EventType[]
 }
 
 export interface StreamOptions extends FilterOptions {
-  /** Where it begins when it is first deployed. Default: with the oldest change that the stream still has, up to a day old, so that none is missed. */
+  /**
+   * Where it begins when it is first deployed. Default: with the oldest change that the stream still has, up
+   * to a day old, so that none is missed.
+   */
   startingPosition?: StartingPosition
 }
 
-/** Whom a source delivers to. */
+/** The recipient of a source's events. */
 interface Recipient {
   scope: Construct
   handler: LambdaFunction
@@ -52,16 +59,16 @@ interface Recipient {
 
 interface Spec {
   kind: SourceKind
-  /** What it is called in the stack. */
+  /** Its name in the stack. */
   label: string
-  /** How often a message is brought at most, where that is known. */
+  /** How often a message is delivered at most, where that is known. */
   mostReceives?: number
-  /** What must not be had twice, and why not; or what must not be had at all. */
+  /** The construct that must not be subscribed twice, and why; or must not be subscribed at all. */
   shared?: { construct: unknown; why?: string }
   attach: (recipient: Recipient) => void
 }
 
-/** What brings events to `startOn`, `signalOn` and `cancelOn`. */
+/** A source of events for `startOn`, `signalOn` and `cancelOn`. */
 export class EventSource {
   readonly kind: SourceKind
   readonly label: string
@@ -78,13 +85,17 @@ export class EventSource {
     this.attach = attach
   }
 
-  /** Events of an EventBridge bus that match a pattern: `EventSource.bus({ source: ['shop'], detailType: ['OrderPlaced'] })`. */
+  /**
+   * Events of an EventBridge bus that match a pattern:
+   * `EventSource.bus({ source: ['shop'], detailType: ['OrderPlaced'] })`.
+   */
   static bus(pattern: EventPattern, { bus }: BusOptions = {}): EventSource {
     if (!Object.values(pattern).some((part) => part !== undefined))
       throw new Error(
-        'EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a detailType, for example { source: ["shop"] }',
+        'EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a ' +
+          'detailType, for example { source: ["shop"] }',
       )
-    // `Match.prefix('…')` and the like are no names.
+    // `Match.prefix('…')` and the like cannot be names.
     const names = [pattern.detailType, pattern.source].flatMap((parts) =>
       parts === undefined || Token.isUnresolved(parts) ? [] : parts,
     )
@@ -112,7 +123,9 @@ export class EventSource {
       label: queue.node.id,
       shared: {
         construct: queue,
-        why: `queue '${queue.node.id}' has a subscription already. Two would take each other's messages: each reaches only one of them. Send them to a topic or a bus, with a subscription for each`,
+        why:
+          `queue '${queue.node.id}' has a subscription already. Two would take each other's messages: each ` +
+          'reaches only one of them. Send them to a topic or a bus, with a subscription for each',
       },
       ...(maxReceiveCount !== undefined && { mostReceives: maxReceiveCount }),
       attach({ handler, timeout }) {
@@ -133,7 +146,8 @@ export class EventSource {
   static topic(topic: ITopic, { filterPolicy }: TopicOptions = {}): EventSource {
     if (topic.fifo)
       throw new Error(
-        `EventSource.topic: '${topic.node.id}' is a FIFO topic, and SNS calls no functions from one. Subscribe a FIFO queue to it, and use EventSource.queue`,
+        `EventSource.topic: '${topic.node.id}' is a FIFO topic, and SNS calls no functions from one. Subscribe ` +
+          'a FIFO queue to it, and use EventSource.queue',
       )
     return new EventSource({
       kind: 'topic',
@@ -155,7 +169,8 @@ export class EventSource {
   ): EventSource {
     if (events.length === 0)
       throw new Error(
-        'EventSource.bucket: events is empty, so nothing would ever be told. Leave it out for objects that were created',
+        'EventSource.bucket: events is empty, so no notification would ever come. Leave it out for objects that ' +
+          'were created',
       )
     const filter = { ...(prefix !== undefined && { prefix }), ...(suffix !== undefined && { suffix }) }
     return new EventSource({
@@ -189,7 +204,7 @@ export class EventSource {
             startingPosition,
             batchSize: STREAM_BATCH,
             reportBatchItemFailures: true,
-            // Only for a function that dies: it says itself where it got to.
+            // Only for a crash: the function itself reports how far it got.
             bisectBatchOnError: true,
             retryAttempts: STREAM_RETRIES,
             onFailure: new SqsDlq(deadLetters),
@@ -201,23 +216,29 @@ export class EventSource {
   }
 }
 
-/** A part of the name that a subscription has unless it is given one. */
+/** The most characters of the label in a default name. */
 const LONGEST_LABEL = 40
 
 const BATCH = 10
-/** A flood of messages must not take the account's functions from the runner; what is not taken now waits in its queue. */
+/**
+ * A flood of messages must not take the account's concurrency from the runner; messages beyond this wait in
+ * their queue.
+ */
 const MOST_AT_ONCE = 10
 const STREAM_BATCH = 100
 const STREAM_RETRIES = 100
-/** Lambda does no more: after one minute, and after two more. */
+/** Lambda's maximum: after one minute, and after two more. */
 const ASYNC_RETRIES = 2
 
-/** For sources that call the function and do not wait: Lambda keeps the event, and what fails each time goes where people look. */
+/**
+ * For sources that invoke the function asynchronously: Lambda retries the event, and puts it among the dead
+ * letters when all attempts fail.
+ */
 function tryAgain(handler: LambdaFunction, deadLetters: Queue): void {
   handler.configureAsyncInvoke({ retryAttempts: ASYNC_RETRIES, onFailure: new SqsDestination(deadLetters) })
 }
 
-/** A table of this stack has an ARN for its stream in any case; its resource knows better. */
+/** A table of this stack always has an ARN for its stream; its resource tells whether the stream exists. */
 function hasStream(table: ITable): boolean {
   const resource = resourceOf<CfnGlobalTable | CfnTable>(table)
   return resource
@@ -225,15 +246,15 @@ function hasStream(table: ITable): boolean {
     : table.tableStreamArn !== undefined
 }
 
-/** What CloudFormation is told of it; undefined for what was imported. */
+/** The CloudFormation resource; undefined for an imported construct. */
 function resourceOf<R extends CfnResource>({ node: { defaultChild } }: IConstruct): R | undefined {
   return defaultChild && CfnResource.isCfnResource(defaultChild) ? (defaultChild as R) : undefined
 }
 
-/** What SQS has where nobody says otherwise. */
+/** The default of SQS. */
 const DEFAULT_VISIBILITY_S = 30
 
-/** Lambda refuses such a queue in the middle of a deployment. Of an imported one nothing is known. */
+/** Lambda refuses such a queue during a deployment. An imported queue cannot be checked. */
 function checkVisibility(queue: IQueue, timeout: Duration): void {
   const resource = resourceOf<CfnQueue>(queue)
   if (!resource) return

@@ -14,18 +14,18 @@ export interface FunctionProps {
   /** The file in functions/, without its ending. */
   handler: string
   description: string
-  /** Unless the user says otherwise. */
+  /** The default, if the user sets none. */
   memory: number
   timeout: Duration
   environment: Record<string, string>
   may: PolicyStatement[]
-  /** Whether the user's code is in it, and so what the user's code needs. */
+  /** Whether it contains the user's code, and so needs the settings of that code. */
   loadsEntry?: boolean
-  /** What it does with the user's key, if there is one. */
+  /** How it uses the user's key, if there is one. */
   keyUse?: KeyUse
   reservedConcurrency?: number
   recursiveLoop?: RecursiveLoop
-  /** Under which it counts. Default: the path of its scope. */
+  /** The service of its metrics. Default: the path of its scope. */
   service?: string
 }
 

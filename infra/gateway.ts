@@ -11,15 +11,15 @@ import type { Route } from '../functions/http/route.ts'
 import { checkPublicUrl } from '../sdk/worlds/public-url.ts'
 import type { OverwinterProps } from './options.ts'
 
-/** The API, whichever of API Gateway's two kinds it is. */
+/** The API, of either of API Gateway's two kinds. */
 export interface Gateway {
   readonly apiId: string
-  /** Where it is, without a slash at its end; for a REST API with the stage. */
+  /** Its address, without a slash at its end; for a REST API with the stage. */
   readonly apiEndpoint: string
-  /** The construct of that kind, for what is yours to add: a name, WAF, a usage plan. */
+  /** The construct of that kind, for your additions: a name, WAF, a usage plan. */
   readonly http?: HttpApi
   readonly rest?: RestApi
-  /** What IAM calls a route. */
+  /** The ARN of a route in IAM. */
   arnForExecuteApi(method: string, path: `/${string}`): string
   metricCount(options?: MetricOptions): IMetric
   metricClientError(options?: MetricOptions): IMetric
@@ -27,16 +27,16 @@ export interface Gateway {
   metricLatency(options?: MetricOptions): IMetric
 }
 
-/** What stands behind an API, and in front of it. */
+/** The functions behind an API, and its authorizer. */
 export interface Behind {
   handler: LambdaFunction
-  /** Answers the open routes; there unless callbacks are off. */
+  /** Answers the open routes; absent if callbacks are off. */
   callbacks: LambdaFunction | undefined
-  /** Knows bearer tokens; there with `auth: { token }`. */
+  /** Checks bearer tokens; present with `auth: { token }`. */
   authorizer: NodejsFunction | undefined
 }
 
-/** An API, and its routes that are open to everybody. */
+/** An API, and its routes without authorization. */
 export interface WithOpenRoutes {
   api: Gateway
   open: readonly IConstruct[]
@@ -48,14 +48,15 @@ interface GatewayRoute extends Pick<Route, 'path'> {
 }
 
 /**
- * One route of API Gateway per route of the app, so that permissions and metrics can tell them apart; each kind of API adds one for all else, so that the
- * app can say what is wrong. All of them are behind the API's authorizer, /healthz too: who pays for the function decides who may call it. Except callbacks,
- * which are answered by people and services that know nothing but their link.
+ * One route of API Gateway per route of the app, so that permissions and metrics can tell them apart. Each
+ * kind of API adds a default route, so that the app can answer errors. All of them are behind the API's
+ * authorizer, /healthz too, because each call costs the account money. Callbacks are the exception: people
+ * and services answer them who have nothing but their link.
  */
 export function routesFor({ callbacks }: OverwinterProps): GatewayRoute[] {
   return ROUTES.flatMap(({ method, path, isCapability }) => {
     const isOpen = isCapability === true && callbacks !== false
-    // Whatever follows links in mails asks for the head first.
+    // Mail scanners that follow links send HEAD first.
     const methods = isOpen && method === 'GET' ? ([method, 'HEAD'] as const) : [method]
     return methods.map((each) => ({ method: each, path, isOpen }))
   })
@@ -67,10 +68,13 @@ export interface Throttle {
 }
 
 const DEFAULT_THROTTLE: Throttle = { rateLimit: 1_000, burstLimit: 2_000 }
-/** On each of their routes, for all who hold a link together: enough for people and webhooks, too little for somebody to run up a bill by guessing. */
+/**
+ * For each callback route, all callers together: enough for people and webhooks, and too little to run up a
+ * bill by guessing tokens.
+ */
 const CALLBACKS_THROTTLE: Throttle = { rateLimit: 50, burstLimit: 100 }
 
-/** Routes that are open to everybody have a limit of their own, so that nobody can use up that of the others. */
+/** Open routes have a throttle of their own, so that strangers cannot use up the throttle of the others. */
 export function throttlesOf({ throttle = DEFAULT_THROTTLE, callbacks }: OverwinterProps): {
   all: Throttle
   open: Throttle
@@ -78,12 +82,12 @@ export function throttlesOf({ throttle = DEFAULT_THROTTLE, callbacks }: Overwint
   return { all: throttle, open: (callbacks !== false && callbacks?.throttle) || CALLBACKS_THROTTLE }
 }
 
-/** Its lines name routes and never paths: who reads logs must not be able to answer callbacks. */
+/** Its lines contain routes and never paths: a reader of logs must not be able to answer callbacks. */
 export function accessLog(scope: Construct, { retention, removalPolicy }: OverwinterProps): LogGroup {
   return new LogGroup(scope, 'AccessLog', { retention: retention?.logs ?? RetentionDays.ONE_MONTH, removalPolicy })
 }
 
-/** What the links of callbacks begin with; undefined where nobody could follow them. */
+/** The base of callback links; undefined if callbacks cannot be reached. */
 export function publicUrlOf({ apiEndpoint }: Gateway, { callbacks = {} }: OverwinterProps): string | undefined {
   if (callbacks === false) return undefined
   const { url } = callbacks

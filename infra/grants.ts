@@ -16,13 +16,13 @@ const SECRET_OF: Record<GrantedScope, keyof Environment> = {
   operate: 'OVERWINTER_OPERATE_SECRET',
 }
 
-/** What limits a caller of the API; nothing where a JWT opens everything. */
+/** How callers of the API are limited; undefined if a JWT opens everything. */
 export function scopesFrom(auth: Auth = 'iam'): Environment['OVERWINTER_SCOPES'] {
   if (auth === 'iam') return auth
   return 'token' in auth ? 'token' : auth.jwt.scopes ? 'jwt' : undefined
 }
 
-/** Lets others use a part of the API: by the routes of its scope, or by a token that opens no others. */
+/** Grants parts of the API: by the routes of a scope, or by a token that opens no others. */
 export class Grants {
   private readonly scope: Construct
   private readonly api: Gateway
@@ -45,11 +45,11 @@ export class Grants {
     return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns })
   }
 
-  /** The secret whose value opens this scope; made when it is first asked for. */
+  /** The secret whose value opens this scope; created on first use. */
   tokenFor(scope: GrantedScope): ISecret {
     if (!this.authorizer)
       throw new Error(
-        `auth is not { token }, so there is no token for '${scope}': with JWTs, whoever issues them decides who may do what`,
+        `auth is not { token }, so there is no token for '${scope}': with JWTs, their issuer decides who may do what`,
       )
     const known = this.tokens.get(scope)
     if (known) return known
@@ -59,7 +59,7 @@ export class Grants {
     })
     this.tokens.set(scope, secret)
     const reason =
-      'Whoever holds it would not learn of a rotation; a new value counts after five minutes, whoever puts it there.'
+      'Its holders would not learn of a rotation; a new value, however it is set, counts after five minutes.'
     Validations.of(secret).acknowledge({ id: 'AwsSolutions-SMG4', reason })
     this.authorizer.addEnvironment(SECRET_OF[scope], secret.secretArn)
     secret.grantRead(this.authorizer)

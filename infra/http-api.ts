@@ -23,7 +23,7 @@ import { accessLog, type Behind, type Gateway, routesFor, throttlesOf, type With
 import type { OverwinterProps } from './options.ts'
 import { KNOWN_FOR } from './token-authorizer.ts'
 
-/** API Gateway's HTTP API: less to pay, JWTs, and no stage in the address. */
+/** API Gateway's HTTP API: cheaper, with JWTs, and without a stage in the address. */
 export function createHttpApi(
   scope: Construct,
   { handler, callbacks, authorizer }: Behind,
@@ -52,7 +52,10 @@ function asGateway(http: HttpApi): Gateway {
   }
 }
 
-/** The path is not among them: it may hold the token of a callback. `$context.resourcePath` is for REST APIs alone. */
+/**
+ * The path is not among them: it may contain the token of a callback. `$context.resourcePath` exists for REST
+ * APIs only.
+ */
 const LOGGED = {
   requestId: '$context.requestId',
   requestTime: '$context.requestTime',
@@ -69,7 +72,7 @@ const LOGGED = {
 
 interface OpenRoute {
   route: HttpRoute
-  /** As API Gateway calls it: `GET /callbacks/{token}`. */
+  /** Its name in API Gateway: `GET /callbacks/{token}`. */
   key: string
 }
 
@@ -90,7 +93,10 @@ function addRoutes(
   return open
 }
 
-/** A browser asks whether it may before it shows who it is. API Gateway answers, but only where no authorizer is in the way. */
+/**
+ * A browser's preflight carries no credentials. API Gateway answers it, but only on a route without an
+ * authorizer.
+ */
 function answerPreflights(http: HttpApi, integration: HttpLambdaIntegration): void {
   const [preflight] = http.addRoutes({
     path: '/{proxy+}',
@@ -117,7 +123,7 @@ function addStage(scope: Construct, httpApi: HttpApi, open: readonly OpenRoute[]
   const settings = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: burstLimit }
   const cfnStage = stage.node.defaultChild as CfnStage
   cfnStage.routeSettings = Object.fromEntries(open.map(({ key }) => [key, settings]))
-  // A stage cannot have settings for routes that are not there yet.
+  // A stage cannot have settings for routes that do not exist yet.
   stage.node.addDependency(...open.map(({ route }) => route))
 }
 

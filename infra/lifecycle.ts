@@ -16,11 +16,14 @@ type AddFunction = (
 
 export interface Lifecycle {
   handler: LambdaFunction
-  /** What the event bus did not take within a hundred attempts. */
+  /** Events that the event bus refused a hundred times. */
   deadLetters: Queue
 }
 
-/** From the table's stream to an event bus: what is in the journal is told, whoever wrote it and died. */
+/**
+ * From the table's stream to an event bus: every journaled change is reported, even if the runner that wrote
+ * it died.
+ */
 export function addLifecycle(
   overwinter: Overwinter,
   target: true | IEventBus,
@@ -49,7 +52,8 @@ export function addLifecycle(
       bisectBatchOnError: true,
       retryAttempts: 100,
       parallelizationFactor: 10,
-      // New frames, and runs that begin, come to a halt, go on from one, or end: claims and leases change the run item all the time.
+      // New frames, and runs that begin, halt, continue or end. Claims and leases change the run item all the
+      // time, and are left out.
       filters: [
         of(FilterRule.beginsWith('J#')),
         of(RUN_ITEM, { NewImage: { status: { S: ENDED_OR_HALTED } } }),
@@ -68,7 +72,7 @@ export function addLifecycle(
 const RUN_ITEM = FilterRule.isEqual('RUN')
 const ENDED_OR_HALTED = FilterRule.or('stuck', 'failed', 'completed', 'cancelled', 'terminated')
 
-/** Items of runs. MODIFY too: a run whose id was used before takes the place of that one. */
+/** Items of runs. MODIFY too: a run that reuses an id replaces the item of the earlier run. */
 function of(sk: unknown, images: object = {}): Record<string, unknown> {
   const Keys = { pk: { S: FilterRule.beginsWith('RUN#') }, sk: { S: sk } }
   return FilterCriteria.filter({ eventName: FilterRule.or('INSERT', 'MODIFY'), dynamodb: { Keys, ...images } })

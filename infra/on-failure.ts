@@ -8,15 +8,18 @@ import { EventSource } from './event-source.ts'
 import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
 
-/** A workflow by its name, whose runs get what the event of the change of state says; or a topic that is told. */
+/** The workflow to start with the status change as its input, by its name; or the topic to notify. */
 export type OnFailure = { workflow: string } | { topic: ITopic }
 
-/** What the ids of runs begin with that were started for a failure, and those of their children as a rule. If they fail too, nobody is called for that: it would go on for ever. */
+/**
+ * The prefix of the ids of runs that were started for a failure, and usually of their children. If such a run
+ * fails too, no further run is started: that could go on for ever.
+ */
 const OTHERS = { 'anything-but': { prefix: FAILURE_RUNS } }
-/** One for each failure, however often it is told: who it was, and which attempt. */
+/** One run for each failure, however often it is reported: the failed run's id and its attempt. */
 const RUN_ID = `"${FAILURE_RUNS}" & $join($split(detail.id, "/")[[1..3]], "~")`
 
-/** Failures are told by the event bus, so that has to be on. */
+/** The event bus reports failures, so lifecycle events must be on. */
 export function withItsEvents(props: OverwinterProps): OverwinterProps {
   const { onFailure, lifecycleEvents } = props
   if (!onFailure) return props
@@ -24,19 +27,20 @@ export function withItsEvents(props: OverwinterProps): OverwinterProps {
     throw new Error('onFailure must have a workflow, by its name, or a topic; one of the two')
   if (lifecycleEvents === false)
     throw new Error(
-      'onFailure needs lifecycleEvents, by which failures are told. Leave lifecycleEvents out, or give true or an event bus',
+      'onFailure needs lifecycleEvents, which report failures. Leave lifecycleEvents out, or give true or ' +
+        'an event bus',
     )
   return { ...props, lifecycleEvents: lifecycleEvents ?? true }
 }
 
-/** Calls somebody when a run fails or is stuck. */
+/** Starts a workflow or notifies a topic when a run fails or is stuck. */
 export function addOnFailure(overwinter: Overwinter, { onFailure, lifecycleEvents }: OverwinterProps): void {
   if (!onFailure) return
   const bus = typeof lifecycleEvents === 'object' ? lifecycleEvents : undefined
   const pattern: EventPattern = {
     source: ['overwinter'],
     detailType: [STATUS_CHANGE],
-    // Of this construct: others may use the same bus.
+    // Only events of this construct: others may use the same bus.
     resources: [{ prefix: `${overwinter.table.tableArn}/run/` }] as unknown as string[],
     detail: { status: ['FAILED', 'STUCK'], runId: [OTHERS], parentId: [{ exists: false }, OTHERS] },
   }

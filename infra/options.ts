@@ -19,85 +19,106 @@ import type { OnFailure } from './on-failure.ts'
 export interface OverwinterProps {
   /** The file whose exports are the workflows. */
   entry: string
-  /** Variables for the functions that load the entry. They can be read by whoever may look at the functions. */
+  /** Variables for the functions that load the entry. Any identity that may view the functions can read them. */
   environment?: Record<string, string>
   /**
-   * Variables whose values are kept in Secrets Manager or Systems Manager. The runner reads them when it starts, before the
-   * entry is loaded, into `process.env`; the template and the function's settings hold only their ARNs.
+   * Variables whose values are stored in Secrets Manager or Systems Manager. The runner reads them into
+   * `process.env` when it starts, before the entry is loaded; the template and the function's settings
+   * contain only their ARNs.
    */
   secrets?: Record<string, SecretSource>
   /** For the functions that load the entry. */
   layers?: ILayerVersion[]
-  /** How the entry is bundled, beside what the functions need themselves: `nodeModules`, `loader`, `define`, … */
+  /** Further options for bundling the entry: `nodeModules`, `loader`, `define`, … */
   bundling?: Bundling
-  /** A file whose default export makes something else of payloads before they are stored: a `Codec`, to encrypt them for example. */
+  /**
+   * A file whose default export is a `Codec`: it transforms payloads before they are stored, for example to
+   * encrypt them.
+   */
   codec?: string
-  /** Who may call the API: IAM identities (the default), bearers of a JWT, or whoever knows the secret's value. */
+  /** Who may call the API: IAM identities (the default), bearers of a JWT, or bearers of the secret's value. */
   auth?: Auth
   /**
-   * Which of API Gateway's kinds the API is: `'http'`, the default, or `'rest'`, which private endpoints, WAF and usage plans need, and which knows no JWTs.
-   * `{ rest: … }` says where it can be reached from.
+   * Which kind of API Gateway the API is: `'http'`, the default, or `'rest'`. Private endpoints, WAF and
+   * usage plans need `'rest'`, which has no JWTs. `{ rest: … }` sets from where it can be reached.
    */
   api?: 'http' | 'rest' | { rest: RestOptions }
-  /** In MB: of the runner, or of each function by its name. It decides CPU as well. Default 512 for the runner. */
+  /** In MB: of the runner, or of each function by its name. It determines CPU as well. Default 512 for the runner. */
   memory?: number | Partial<Record<FunctionName, number>>
-  /** Of the runner, and so the longest time a step can take, less 5 seconds. Default 5 minutes. */
+  /** Of the runner, and so the longest time of a step, less 5 seconds. Default 5 minutes. */
   timeout?: Duration
-  /** The most runners at a time, as a share of the account's that is theirs alone. */
+  /** The most runners at a time, reserved from the account's concurrency. */
   reservedConcurrency?: number
-  /** The most runners at a time that the queue starts, at least 2. Unlike a reservation it takes nothing from others. */
+  /**
+   * The most runners that the queue starts at a time, at least 2. Unlike a reservation it takes no
+   * concurrency from other functions.
+   */
   maxConcurrency?: number
-  /** Runs per runner. Default 1: a run that kills its runner then takes nobody with it. More of them save invocations. */
+  /**
+   * Runs per invocation of a runner. Default 1: a run that kills its runner then affects no other run. More
+   * save invocations.
+   */
   batchSize?: number
-  /** How often a wake-up may fail, or a runner die of a run without taking it further, before the run is parked as stuck. Default 5. */
+  /**
+   * How often a wake-up may fail, or a runner die without progress of its run, before the run is parked as
+   * stuck. Default 5.
+   */
   maxAttempts?: number
   /**
-   * Begins paused: no run starts or goes on in this deployment until `overwinter resume --all`. `true` does so once for the table. A text names the occasion: with
-   * another text, the deployment that brings it begins paused again.
+   * Begins paused: no run starts or continues in this deployment until `overwinter resume --all`. `true` does
+   * so once for the table. A text names the occasion: a deployment with another text begins paused again.
    */
   startPaused?: boolean | string
   retention?: Retention
-  /** For table, bucket and queues; keys of AWS's own by default. */
+  /** For table, bucket and queues. Default: keys that AWS manages. */
   kmsKey?: IKey
-  /** A table with runs of an earlier stack, instead of a new one: `TableV2.fromTableAttributes(…)`. The stack does not own it then. */
+  /** An existing table with runs of an earlier stack: `TableV2.fromTableAttributes(…)`. The stack does not own it. */
   table?: ITableV2
-  /** The bucket that goes with it. */
+  /** The bucket that belongs to that table. */
   bucket?: IBucket
-  /** What becomes of the runs when the stack is deleted. Default RETAIN, with deletion protection. */
+  /** What happens to the runs when the stack is deleted. Default RETAIN, with deletion protection. */
   removalPolicy?: RemovalPolicy
   vpc?: { vpc: IVpc; subnets?: SubnetSelection; securityGroups?: ISecurityGroup[] }
-  /** Tells an event bus what happens to runs: the account's default bus if `true`. */
+  /** Sends changes of runs to an event bus: the account's default bus if `true`. */
   lifecycleEvents?: boolean | IEventBus
-  /** Who is called when a run fails or is stuck: a workflow of the entry, which gets the status change as its input, or a topic. Switches lifecycleEvents on. */
+  /**
+   * What to do when a run fails or is stuck: start a workflow of the entry, with the status change as its
+   * input, or notify a topic. Switches lifecycleEvents on.
+   */
   onFailure?: OnFailure
-  /** The types of tasks that workers outside do (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
+  /** The types of tasks for external workers (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
   taskTypes?: string[]
-  /** The most connections and requests of workers at a time, of which each worker has two; taken from the account's. Default 100; `false` sets no limit. */
+  /**
+   * The most connections and requests of workers at a time, of which each worker has two; reserved from the
+   * account's concurrency. Default 100; `false` reserves none.
+   */
   workersConcurrency?: number | false
   /** Names or ARNs of the functions that `ctx.invoke` may call. */
   invokes?: string[]
-  /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */
+  /** Requests per second that the API accepts. Default 1,000, in bursts of 2,000. */
   throttle?: { rateLimit: number; burstLimit: number }
   /**
-   * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second that may
-   * happen, on each of their routes. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
-   * `concurrency`: the most calls at a time, taken from the account's; none is set aside unless given, because a new account has none to spare.
+   * Callback links are answered without the API's authorizer; `false` switches them off. `throttle` is per
+   * route and second: default 50, in bursts of 100. `url` is the base of links, if the API has a custom
+   * domain. `concurrency` reserves the most calls at a time from the account; none unless given, because a
+   * new account has none to spare.
    */
   callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number }; concurrency?: number }
   /** For pages of other origins. */
   cors?: CorsPreflightOptions
-  /** Told when an alarm goes off: a mail address, which AWS asks to confirm, or the ARN of an SNS topic. */
+  /** Notified when an alarm goes off: a mail address, which AWS asks to confirm, or the ARN of an SNS topic. */
   alarmsTo?: string
-  /** Told as well. */
+  /** Further actions of alarms. */
   alarmActions?: IAlarmAction[]
-  /** How many runs must fail within five minutes for the alarm RunsFailed to go off. Default 1; `false` for no such alarm. */
+  /** How many runs must fail within five minutes for the alarm RunsFailed. Default 1; `false` for no such alarm. */
   failedRunsAlarm?: number | false
   /**
-   * `'cloudwatch'`: sends spans of every run, step and wait to CloudWatch. They go to an endpoint of your own instead where `environment` or `secrets` have
-   * `OTEL_EXPORTER_OTLP_ENDPOINT`, unless this is `false`. `true`: has X-Ray trace the functions themselves.
+   * `'cloudwatch'`: sends spans of every run, step and wait to CloudWatch. If `environment` or `secrets` have
+   * `OTEL_EXPORTER_OTLP_ENDPOINT`, spans go there instead, unless this is `false`. `true`: X-Ray traces the
+   * functions themselves.
    */
   tracing?: boolean | 'cloudwatch'
-  /** `workflows`: those whose metrics are counted by themselves too. Each of them costs as much as all of them together. */
+  /** `workflows`: those with metrics of their own. Each costs as much as the metrics of all workflows together. */
   metrics?: { workflows: string[] }
   /** Default arm64. */
   architecture?: Architecture
@@ -105,19 +126,25 @@ export interface OverwinterProps {
   tuning?: { thresholds?: Partial<Thresholds>; leaseMs?: number }
 }
 
-/** `scopes`: a JWT opens what its scopes name, `start`, `read`, `operate` or `settle`, and otherwise nothing. Default: all of the API. */
+/**
+ * `scopes`: a JWT opens what its scopes name (`start`, `read`, `operate` or `settle`), and nothing else.
+ * Default: all of the API.
+ */
 export type Auth = 'iam' | { jwt: HttpJwtAuthorizerProps & { issuer: string; scopes?: boolean } } | { token: ISecret }
 
-/** Of a REST API: what CDK's `RestApi` takes as well. */
+/** For a REST API: these options of CDK's `RestApi`. */
 export type RestOptions = Pick<RestApiProps, 'endpointConfiguration' | 'policy'>
 
-/** A secret, one field of a secret that is JSON, or a parameter of Systems Manager, encrypted or not. */
+/** A secret, one field of a JSON secret, or a parameter of Systems Manager, encrypted or not. */
 export type SecretSource = ISecret | { secret: ISecret; field: string } | IParameter
 
-/** What is left out would break the functions: they are ES modules with an AWS SDK of their own, each with a hash of its own. */
+/**
+ * The omitted options would break the functions: they are ES modules with an AWS SDK and an asset hash of
+ * their own.
+ */
 export type Bundling = Omit<BundlingOptions, 'format' | 'bundleAwsSDK' | 'assetHash'>
 
-/** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
+/** The functions; some depend on options. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
 export const FUNCTION_NAMES = [
   'Runner',
@@ -135,6 +162,9 @@ export const FUNCTION_NAMES = [
 export interface Retention {
   /** Default a month. */
   logs?: RetentionDays
-  /** Of payloads above 350 KB, from when they were written. It must exceed the age that a run can reach. Default 800 days. */
+  /**
+   * Of payloads above 350 KB, from when they were written. It must exceed the longest life of a run. Default
+   * 800 days.
+   */
   payloads?: Duration
 }

@@ -72,25 +72,28 @@ export type { Auth, Bundling, FunctionName, OverwinterProps, RestOptions, Retent
 export type { CancelOnEvent, SignalOnEvent, StartOnEvent, SubscriptionOptions } from './subscriptions.ts'
 
 const DEFAULT_TIMEOUT = Duration.minutes(5)
-/** Short, so that slow callers of an open route hold few functions. */
+/** Short, so that slow callers of an open route occupy few functions. */
 const CALLBACKS_TIMEOUT = Duration.seconds(15)
 /** A connection of a worker is ended after five minutes. */
 const WORKERS_TIMEOUT = Duration.minutes(6)
-/** Some fifty workers. The URL is open to strangers until the function has looked at their token, and they must not use up the account. */
+/**
+ * Enough for some fifty workers. Strangers can call the URL until the function has checked their token, and
+ * must not use up the account's concurrency.
+ */
 const WORKERS_CONCURRENCY = 100
 
 /** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
 export class Overwinter extends Construct implements IGrantable {
-  /** The runner, which is where steps run: `table.grantReadData(workflows)`. */
+  /** The runner, which runs the steps: `table.grantReadData(workflows)`. */
   readonly grantPrincipal: IPrincipal
   readonly table: ITableV2
   readonly bucket: IBucket
   readonly api: Gateway
-  /** Who may use which part of the API. */
+  /** Grants parts of the API. */
   readonly grants: Grants
   readonly wakeups: Wakeups
   readonly tasks: TaskQueues
-  /** What brings events from outside. */
+  /** The subscriptions to events from outside. */
   readonly subscriptions: Subscriptions
   /** Where workers connect, poll and resolve; undefined without taskTypes. */
   readonly workersUrl: string | undefined
@@ -131,7 +134,8 @@ export class Overwinter extends Construct implements IGrantable {
       timeout,
       may: may.runner,
       keyUse: 'write',
-      // A run that wakes up again and again is what Lambda takes for a loop, and would end after 16 turns. What must end is ended by ourselves.
+      // A run that wakes up again and again looks like a loop to Lambda, which would stop it after 16
+      // invocations. We end runaway runs ourselves.
       recursiveLoop: RecursiveLoop.ALLOW,
       loadsEntry: true,
       environment: { ...runnerVariables(this, props), ...countedVariables(props), ...pausedVariables(props) },
@@ -149,7 +153,7 @@ export class Overwinter extends Construct implements IGrantable {
       memory: 512,
       timeout: Duration.millis(GATEWAY_TIMEOUT_MS),
       ...bystander,
-      // Runs that somebody waits for are handed straight to a runner.
+      // The API hands runs that a caller waits for straight to a runner.
       environment: {
         ...bystander.environment,
         OVERWINTER_RUNNER: Runner.functionName,
@@ -182,7 +186,7 @@ export class Overwinter extends Construct implements IGrantable {
       may: schedulesMay(this),
       ...bystander,
     })
-    // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.
+    // Deployed first: what the new API or a new schedule starts must not reach a runner without its code.
     for (const later of [Api, ScheduleSync, ...(Callbacks ? [Callbacks] : [])])
       later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
     Runner.addEventSource(
@@ -195,7 +199,7 @@ export class Overwinter extends Construct implements IGrantable {
     DeadLetters.addEventSource(
       new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }),
     )
-    // At most one at a time is enough, and two would only send everything twice.
+    // One at a time is enough, and two would only send everything twice.
     new Rule(this, 'EveryMinute', {
       schedule: Schedule.rate(Duration.minutes(1)),
       targets: [new Invoke(Sweeper, { retryAttempts: 0 })],
@@ -239,7 +243,7 @@ export class Overwinter extends Construct implements IGrantable {
     acknowledgeFindings(this, open)
   }
 
-  /** Starts a run for each event: by a mapping of the entry, by its name, or by JSONata. Returns the function that does. */
+  /** Starts a run for each event: by a mapping of the entry, by its name, or by JSONata. Returns the function. */
   startOn(source: EventSource, mapping: string | StartOnEvent, options?: SubscriptionOptions): LambdaFunction {
     return this.subscriptions.add('start', source, mapping, options)
   }
@@ -249,32 +253,38 @@ export class Overwinter extends Construct implements IGrantable {
     return this.subscriptions.add('signal', source, mapping, options)
   }
 
-  /** Asks a run to stop for each event. */
+  /** Cancels a run for each event. */
   cancelOn(source: EventSource, mapping: string | CancelOnEvent, options?: SubscriptionOptions): LambdaFunction {
     return this.subscriptions.add('cancel', source, mapping, options)
   }
 
-  /** Lets somebody start runs, and nothing else. With `auth: { token }`, by a token of its own: `grants.tokenFor('start')`. */
+  /** Allows starting runs, and nothing else. With `auth: { token }` use `grants.tokenFor('start')`. */
   grantStart(grantee: IGrantable): Grant {
     return this.grants.grant('start', grantee)
   }
 
-  /** Lets somebody look at runs, schedules and definitions, and nothing else. */
+  /** Allows reading runs, schedules and definitions, and nothing else. */
   grantRead(grantee: IGrantable): Grant {
     return this.grants.grant('read', grantee)
   }
 
-  /** Lets somebody signal, stop, retry and erase runs, steer schedules and change definitions, and nothing else. */
+  /**
+   * Allows signalling, stopping, retrying and erasing runs, steering schedules and changing definitions, and
+   * nothing else.
+   */
   grantOperate(grantee: IGrantable): Grant {
     return this.grants.grant('operate', grantee)
   }
 
-  /** Lets a worker read the queue of this type itself, instead of asking over HTTP. */
+  /** Allows a worker to read the queue of this type itself, instead of polling over HTTP. */
   grantReceiveTasks(type: string, grantee: IGrantable): Grant {
     return this.tasks.grantReceive(type, grantee)
   }
 
-  /** Of its own, because strangers can call it: it may do less than the API, and they cannot keep others from the API. */
+  /**
+   * A function of its own, because strangers can call it: it has fewer permissions than the API, and a flood
+   * of calls does not block the API.
+   */
   private addCallbacks(): LambdaFunction {
     const { concurrency } = this.props.callbacks || {}
     return this.add('Callbacks', {
@@ -290,7 +300,10 @@ export class Overwinter extends Construct implements IGrantable {
     })
   }
 
-  /** A function URL: API Gateway would end a poll after half a minute. Workers show tokens of their own, which the function checks. */
+  /**
+   * A function URL, because API Gateway ends a poll after half a minute. Workers have tokens of their own,
+   * which the function checks.
+   */
   private addWorkers(): { handler: LambdaFunction; url: string } {
     const description = 'Hands tasks to workers outside, and takes what they give back'
     const { workersConcurrency = WORKERS_CONCURRENCY } = this.props
@@ -301,7 +314,7 @@ export class Overwinter extends Construct implements IGrantable {
       timeout: WORKERS_TIMEOUT,
       may: workersMay(this),
       keyUse: 'write',
-      // The codec is the user's code, and may need what the entry needs.
+      // The codec is the user's code, and may need the entry's settings.
       ...(this.props.codec !== undefined && { environment: bystanderVariables(this.props) }),
       ...(workersConcurrency !== false && { reservedConcurrency: workersConcurrency }),
     })
@@ -323,7 +336,7 @@ export class Overwinter extends Construct implements IGrantable {
           { ...props, environment, may, service: this.node.path },
           this.props,
         )
-        // As for the API: what an event starts must not meet a runner that does not know it.
+        // As for the API: what an event starts must not reach a runner without its code.
         handler.node.defaultChild!.node.addDependency(this.functions.Runner.node.defaultChild!)
         return handler
       },

@@ -6,7 +6,7 @@ import type { Construct } from 'constructs'
 import type { TaskQueues } from './task-queues.ts'
 import type { Wakeups } from './wakeups.ts'
 
-/** What each function may do, action by action. A test keeps a picture of the result. */
+/** What each function may do, action by action. A test keeps a snapshot of the result. */
 
 export const allow = (actions: string[], ...resources: string[]): PolicyStatement =>
   new PolicyStatement({ actions, resources })
@@ -27,7 +27,7 @@ export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyS
       db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'),
       table.tableArn,
     ),
-    // A run that erases, retries or ends others has to find them.
+    // A run that erases, retries or ends other runs has to find them.
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
     ...removePayloads(bucket),
@@ -36,7 +36,7 @@ export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyS
   ]
 }
 
-/** What workers are answered with, and what they answer: a run may have to be woken for it. */
+/** For workers' polls and results: a result may wake its run. */
 export function workersMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
   return [
     allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
@@ -46,7 +46,7 @@ export function workersMay({ table, bucket, wakeups, tasks }: Resources): Policy
   ]
 }
 
-/** What holders of a link can bring about: one answer to one question. A run is woken for it. */
+/** For holders of a link, who can give one answer to one question. The answer wakes a run. */
 export function callbacksMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
     allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
@@ -59,7 +59,7 @@ export function apiMay(resources: Resources): PolicyStatement[] {
   return [...schedulesMay(resources), ...removePayloads(resources.bucket)]
 }
 
-/** All that the API may, but for erasing. */
+/** Everything that the API may do, except erasing. */
 export function schedulesMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
     allow(
@@ -72,18 +72,18 @@ export function schedulesMay({ table, bucket, wakeups }: Resources): PolicyState
   ]
 }
 
-/** What events do: start, signal, cancel; and one that will never do is kept for people to look at. */
+/** For events: start, signal, cancel; and bury an event that can never be taken. */
 export function eventsMay({ table, bucket, wakeups }: Resources, deadLettersArn: string): PolicyStatement[] {
   return [
     allow(db('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'), table.tableArn),
     ...exchangePayloads(bucket),
-    // A run that a rate lets in later is armed by whoever starts it.
+    // If a rate delays a run, the process that starts it arms its wake-up.
     ...arm(wakeups),
     allow(['sqs:SendMessage'], deadLettersArn),
   ]
 }
 
-/** It tells of runs that are overdue, and removes those that have to go. */
+/** It sends overdue runs to the runners, and removes runs past their retention. */
 export function sweeperMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
     allow(db('Query'), index(table, 'due')),
@@ -102,20 +102,20 @@ export function lifecycleMay({ table, bucket }: Resources, busArn: string): Poli
   return [
     allow(db('GetItem'), table.tableArn),
     allow(['s3:GetObject'], bucket.arnForObjects('*')),
-    // Without it S3 does not say that an object is gone: it answers 403.
+    // Without it S3 answers 403 for a missing object, instead of saying that it does not exist.
     allow(['s3:ListBucket'], bucket.bucketArn),
     allow(['events:PutEvents'], busArn),
   ]
 }
 
-/** Exactly the functions that were named. */
+/** Exactly the named functions. */
 export function invoke(scope: Construct, names: string[]): PolicyStatement[] {
   const arnOf = (name: string) =>
     name.startsWith('arn:') ? name : Stack.of(scope).formatArn({ service: 'lambda', resource: `function:${name}` })
   return names.length === 0 ? [] : [allow(['lambda:InvokeFunction'], ...names.map(arnOf))]
 }
 
-/** Their names have to be found first. */
+/** Their names have to be listed first. */
 const removePayloads = (bucket: IBucket): PolicyStatement[] => [
   allow(['s3:DeleteObject'], bucket.arnForObjects('*')),
   allow(['s3:ListBucket'], bucket.bucketArn),
@@ -133,7 +133,7 @@ export function schedulesIn({ schedules }: Wakeups): string {
   })
 }
 
-/** Short waits are messages, long ones schedules, which have to be given the role that may send. */
+/** Short waits are messages, long ones schedules, which need the role that may send. */
 function arm(wakeups: Wakeups): PolicyStatement[] {
   const { queue, schedulerRole } = wakeups
   return [

@@ -28,19 +28,20 @@ export const STAGE = 'api'
 
 const OPEN: MethodOptions = { authorizationType: AuthorizationType.NONE }
 
-/** API Gateway's REST API: what private endpoints, WAF and usage plans need. */
+/** API Gateway's REST API, for private endpoints, WAF and usage plans. */
 export function createRestApi(
   scope: Construct,
   { handler, callbacks, authorizer }: Behind,
   props: OverwinterProps,
 ): WithOpenRoutes {
   const rest = new RestApi(scope, 'RestApi', {
-    // Its metrics go by this name, so that no two may share it.
+    // Its metrics use this name, so no two APIs may share it.
     restApiName: Names.uniqueResourceName(scope, { maxLength: 128 }),
     ...(typeof props.api === 'object' && props.api.rest),
-    // Whatever a webhook sends has to arrive byte by byte, or its signature is not that of what was sent.
+    // A webhook's body has to arrive byte by byte, or its signature does not match.
     binaryMediaTypes: ['*/*'],
-    // The account has one role for all logs of API Gateway in a region. Without it no stage with a log can be deployed; others may have come to need it.
+    // The account has one role for all logs of API Gateway in a region. Without it no stage with a log can be
+    // deployed; other stacks may depend on it by now.
     cloudWatchRole: true,
     cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
     deployOptions: {
@@ -48,7 +49,8 @@ export function createRestApi(
       throttlingRateLimit: throttlesOf(props).all.rateLimit,
       throttlingBurstLimit: throttlesOf(props).all.burstLimit,
       methodOptions: openMethods(props),
-      // No metrics by method, which are billed one by one; and no X-Ray, which keeps URLs and so the tokens of callbacks.
+      // No metrics by method, which are billed one by one; and no X-Ray, which stores URLs and so the tokens
+      // of callbacks.
       tracingEnabled: false,
       accessLogDestination: new LogGroupLogDestination(accessLog(scope, props)),
       accessLogFormat: AccessLogFormat.jsonWithStandardFields(),
@@ -74,7 +76,8 @@ function asGateway(rest: RestApi): Gateway {
   const ofStage = rest.deploymentStage
   return {
     apiId: rest.restApiId,
-    // Not by the stage's own reference: the runner has to know the address, and the stage comes after all functions.
+    // Not by the stage's own reference: the runner needs the address, and the stage is created after all
+    // functions.
     apiEndpoint: `https://${rest.restApiId}.execute-api.${region}.${urlSuffix}/${STAGE}`,
     rest,
     arnForExecuteApi: (method, path) => rest.arnForExecuteApi(method, path, STAGE),
@@ -104,8 +107,8 @@ function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodO
 }
 
 /**
- * A browser asks whether it may before it shows who it is. The function answers, which has to put the headers to its other answers as well. Those of API
- * Gateway itself say no more than that a request was refused, and that every page may know.
+ * A browser's preflight carries no credentials. The function answers it, and adds the CORS headers to its
+ * other answers. API Gateway's own answers only say that a request was refused, which any page may know.
  */
 function answerBrowsers(
   rest: RestApi,

@@ -41,7 +41,7 @@ export function createTable(
   })
 }
 
-/** Twice the longest sleep and then some. Nothing tells S3 that a run is gone, so age has to do. */
+/** Twice the longest sleep and more. S3 cannot know that a run was removed, so objects expire by age. */
 const PAYLOAD_DAYS = 800
 
 export function createBucket(

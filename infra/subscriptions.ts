@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import type { Subscription as Told } from '../functions/subscription.ts'
+import type { Subscription as SubscriptionSettings } from '../functions/subscription.ts'
 import { InvalidInputError } from '../sdk/base/errors.ts'
 import { checkName } from '../sdk/base/names.ts'
 import { type MappingKind, mappingFromData } from '../sdk/events/mapping.ts'
@@ -12,18 +12,21 @@ import { EventSource } from './event-source.ts'
 import type { FunctionProps } from './function.ts'
 import type { OverwinterProps } from './options.ts'
 
-/** JSONata on the event; see docs/events.md for what events look like. Functions are for mappings of the entry. */
+/** JSONata on the event; docs/events.md shows what events look like. Functions are only for mappings of the entry. */
 export interface StartOnEvent {
   /** The name of a workflow. */
   workflow: string
-  /** The run's. Without it a run is known by the event's own id. */
+  /** The run's id. Without it the run's id is made from the event's own id. */
   id?: string
-  /** The run's; none unless given. `'$'` is the whole event. */
+  /** The run's input; none unless given. `'$'` is the whole event. */
   input?: string
 }
 
 export interface SignalOnEvent {
-  /** The name of a workflow: only runs of this one. Without it, whoever sends such an event may signal any run whose id it knows. */
+  /**
+   * The name of a workflow: only runs of this one. Without it, a sender of such events may signal any run
+   * whose id it knows.
+   */
   workflow?: string
   /** The name of a signal. */
   signal: string
@@ -32,37 +35,47 @@ export interface SignalOnEvent {
 }
 
 export interface CancelOnEvent {
-  /** The name of a workflow: only runs of this one. Without it, whoever sends such an event may cancel any run whose id it knows. */
+  /**
+   * The name of a workflow: only runs of this one. Without it, a sender of such events may cancel any run
+   * whose id it knows.
+   */
   workflow?: string
   runId: string
-  /** `'"withdrawn"'` is a fixed one. */
+  /** `'"withdrawn"'` is a fixed reason. */
   reason?: string
 }
 
 export interface SubscriptionOptions {
-  /** Which it goes by in dead letters and in the stack. Default: that of the mapping, or what it does and its source. */
+  /** Its name in dead letters and in the stack. Default: that of the mapping, or its kind and its source. */
   name?: string
-  /** For so long after its time, an event is tried again whose run is not there yet. Default two minutes, which is the most for a bus, a topic and a bucket. */
+  /**
+   * How long after an event's own time it is retried if its run does not exist. Default two minutes, which is
+   * the maximum for a bus, a topic and a bucket.
+   */
   patience?: Duration
   /**
-   * The most events of a bus, a topic or a bucket that are taken at a time; what comes faster waits with its sender. It is taken from
-   * the account's concurrency, so none is set aside unless given: a new account has none to spare. Queues and streams have a bound already.
+   * The most events of a bus, a topic or a bucket that are processed at a time; further ones wait at their
+   * sender. Reserved from the account's concurrency, so there is none unless given: a new account has none to
+   * spare. Queues and streams have a bound already.
    */
   concurrency?: number
 }
 
 type Mapping = string | StartOnEvent | SignalOnEvent | CancelOnEvent
 
-/** What the function of a subscription needs from the construct around it. */
+/** What a subscription's function needs from the construct. */
 export interface Surroundings {
   add: (scope: Construct, props: Omit<FunctionProps, 'may'> & { deadLetters: Queue }) => LambdaFunction
   alarms: Alarms
 }
 
-/** As long as SQS hides a message where nobody says otherwise. */
+/** The default visibility timeout of SQS. */
 const TIMEOUT = Duration.seconds(30)
 const PATIENCE = Duration.minutes(2)
-/** An event of a queue or a stream is brought again for a day and more; the others are brought three times, the last after three minutes. */
+/**
+ * A queue or a stream delivers an event for a day and more; the other sources deliver it three times, the
+ * last after three minutes.
+ */
 const MOST_PATIENCE = {
   bus: PATIENCE,
   topic: PATIENCE,
@@ -71,7 +84,10 @@ const MOST_PATIENCE = {
   stream: Duration.hours(12),
 }
 
-/** Events from outside: one function for each subscription, and one queue for what none of them could take. Nothing is there before the first. */
+/**
+ * Events from outside: one function for each subscription, and one queue for their dead letters. Nothing is
+ * created before the first subscription.
+ */
 export class Subscriptions extends Construct {
   private readonly options: OverwinterProps
   private readonly surroundings: Surroundings
@@ -84,7 +100,7 @@ export class Subscriptions extends Construct {
     this.surroundings = surroundings
   }
 
-  /** Where events go that will never do; undefined without subscriptions. */
+  /** The queue of events that can never be taken; undefined without subscriptions. */
   get deadLetters(): Queue | undefined {
     return this.queue
   }
@@ -109,7 +125,7 @@ export class Subscriptions extends Construct {
     this.checkSource(what, source)
     const deadLetters = this.deadLettersOf()
     const scope = new Construct(this, name)
-    const told: Told = {
+    const settings: SubscriptionSettings = {
       name,
       source: source.kind,
       kind,
@@ -123,7 +139,7 @@ export class Subscriptions extends Construct {
       memory: 512,
       timeout: TIMEOUT,
       environment: {
-        OVERWINTER_SUBSCRIPTION: JSON.stringify(told),
+        OVERWINTER_SUBSCRIPTION: JSON.stringify(settings),
         OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl,
       },
       keyUse: 'write',
@@ -142,11 +158,13 @@ export class Subscriptions extends Construct {
     const { construct, why } = shared
     if (construct === this.queue)
       throw new Error(
-        `${what}: the source is the queue of dead letters itself, so that what fails would come round for ever. Send letters again one by one`,
+        `${what}: the source is the queue of dead letters itself, so that what fails would come round for ` +
+          'ever. Send letters again one by one',
       )
     if (construct === (this.node.scope as { table?: unknown }).table)
       throw new Error(
-        `${what}: the source is the table of the runs itself, so that each run would bring about the next. Give a table of your own`,
+        `${what}: the source is the table of the runs itself, so that each run would bring about the next. ` +
+          'Give a table of your own',
       )
     if (why !== undefined && this.sources.has(construct)) throw new Error(`${what}: ${why}`)
     this.sources.add(construct)
@@ -193,7 +211,8 @@ function checkConcurrency(what: string, { kind }: EventSource, concurrency: numb
     )
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new Error(
-      `${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would be taken`,
+      `${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would ` +
+        'be taken',
     )
 }
 

@@ -6,10 +6,13 @@ import { Construct } from 'constructs'
 import { queueEncryption } from './encryption.ts'
 import type { OverwinterProps } from './options.ts'
 
-/** What somebody who reads a queue directly has, unless it says otherwise; the default of `heartbeatTimeout`. */
+/** How long a worker that reads a queue directly has, unless it says otherwise; the default of `heartbeatTimeout`. */
 const VISIBILITY = Duration.minutes(5)
 
-/** One queue per type of task, at which workers wait. Messages only say where to look, so losing one to its age is no loss. */
+/**
+ * One queue per type of task, which workers poll. Messages are only hints, so a message that expires loses
+ * nothing.
+ */
 export class TaskQueues extends Construct {
   readonly queues: ReadonlyMap<string, Queue>
 
@@ -42,7 +45,7 @@ export class TaskQueues extends Construct {
   }
 }
 
-/** A type may have any characters, and two of them must not meet in one id. */
+/** A type may contain any characters, and two types must not get the same id. */
 function idOf(type: string): string {
   return `${type.replaceAll(/[^A-Za-z0-9]/g, '')}${createHash('sha256').update(type).digest('hex').slice(0, 8)}`
 }

@@ -10,8 +10,9 @@ const ENDING = extname(import.meta.filename)
 const LONGEST_MS = 60_000
 
 /**
- * Refuses workflows that declare tasks without a queue, before anything is deployed. Done where the entry is bundled, and only there: `cdk ls` needs neither.
- * What is not declared, or cannot be loaded without being bundled, is found when it runs, as ever.
+ * Refuses workflows that declare tasks without a queue, before a deployment. Runs where the entry is bundled,
+ * and only there: `cdk ls` needs neither. An undeclared type, or an entry that Node cannot load without
+ * bundling, is found when it runs.
  */
 export function checkTaskTypes(scope: Construct, props: OverwinterProps): void {
   if (!Stack.of(scope).bundlingRequired) return
@@ -33,7 +34,7 @@ function declaredIn(scope: Construct, props: OverwinterProps): DeclaredTasks[] {
     process.execPath,
     [...conditions, join(import.meta.dirname, `declared-tasks${ENDING}`), resolve(props.entry)],
     {
-      // As the functions have them that load the entry and run no step.
+      // The variables of functions that load the entry and run no step.
       env: { ...process.env, ...bystanderVariables(props) },
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
       timeout: LONGEST_MS,
@@ -44,7 +45,8 @@ function declaredIn(scope: Construct, props: OverwinterProps): DeclaredTasks[] {
   const why = child.stderr?.match(/^\w*Error.*$/m)?.[0] ?? child.error?.message ?? `exit code ${child.status}`
   Annotations.of(scope).addInfoV2(
     'overwinter:taskTypes',
-    `Node could not load ${props.entry} as it is (${why}), so the tasks that its workflows declare were not compared with taskTypes`,
+    `Node could not load ${props.entry} as it is (${why}), so the tasks that its workflows declare were not ` +
+      'compared with taskTypes',
   )
   return []
 }

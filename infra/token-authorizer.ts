@@ -6,7 +6,7 @@ import { createFunction } from './function.ts'
 import type { OverwinterProps } from './options.ts'
 import { allow } from './permissions.ts'
 
-/** That long API Gateway keeps what the function said of a token. */
+/** How long API Gateway caches the function's answer for a token. */
 export const KNOWN_FOR = Duration.minutes(5)
 
 interface Known {
@@ -14,7 +14,7 @@ interface Known {
   environment: Record<string, string>
 }
 
-/** The function that knows bearer tokens; undefined where no tokens open the API. */
+/** The function that checks bearer tokens; undefined if the API uses none. */
 export function createTokenAuthorizer(
   scope: Construct,
   options: OverwinterProps,

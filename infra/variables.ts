@@ -4,11 +4,17 @@ import type { Construct } from 'constructs'
 import { ONLY_THE_RUNNER, type SecretPlace } from '../functions/secret-values.ts'
 import type { OverwinterProps, SecretSource } from './options.ts'
 
-/** The user's own variables: `environment` for all who load the entry, `secrets` with their values for the runner alone. */
+/**
+ * The user's own variables: `environment` for all functions that load the entry, `secrets` with their values
+ * for the runner alone.
+ */
 
 type Variables = Record<string, string>
 
-/** For the runner: where its secrets are. It reads them itself, so that no value is in a template or a function's settings. */
+/**
+ * For the runner: where its secrets are. It reads them itself, so no value is in a template or a function's
+ * settings.
+ */
 export function runnerVariables(scope: Construct, { environment = {}, secrets = {} }: OverwinterProps): Variables {
   const places = Object.fromEntries(Object.entries(secrets).map(([name, source]) => [name, placeOf(source)]))
   return {
@@ -18,19 +24,19 @@ export function runnerVariables(scope: Construct, { environment = {}, secrets = 
 }
 
 /**
- * For the others who load the entry, and run none of its steps. `new Stripe(process.env.KEY)` at the top of a module must
- * not end them, so there is something in the variable that says what it is not.
+ * For the other functions that load the entry, and run none of its steps. `new Stripe(process.env.KEY)` at
+ * the top of a module must not crash them, so the variable contains a placeholder.
  */
 export function bystanderVariables({ environment = {}, secrets = {} }: OverwinterProps): Variables {
   return { ...environment, ...Object.fromEntries(Object.keys(secrets).map((name) => [name, ONLY_THE_RUNNER])) }
 }
 
-/** For the runner: which workflows are counted by themselves. */
+/** For the runner: which workflows have metrics of their own. */
 export function countedVariables({ metrics }: OverwinterProps): Variables {
   return metrics && metrics.workflows.length > 0 ? { OVERWINTER_COUNTED_WORKFLOWS: metrics.workflows.join('\n') } : {}
 }
 
-/** For those who come first after a deployment: it is to begin paused. */
+/** For the functions that run first after a deployment: it is to begin paused. */
 export function pausedVariables({ startPaused }: OverwinterProps): Variables {
   return startPaused ? { OVERWINTER_START_PAUSED: startPaused === true ? 'at first' : startPaused } : {}
 }
@@ -52,7 +58,8 @@ export function checkVariables(scope: Construct, { environment = {}, secrets = {
       throw new Error(`environment.${name} is ${value}, and must be a string. Was it set where you synthesise?`)
     if (isSecret(scope, value))
       throw new Error(
-        `environment.${name} is the value of a secret, which everybody could read in the function's settings. Give the secret itself in \`secrets\``,
+        `environment.${name} is the value of a secret, and the function's settings would expose it. Give the ` +
+          `secret itself in \`secrets\``,
       )
   }
   for (const [name, source] of Object.entries(secrets)) {
@@ -70,12 +77,12 @@ const isSource = (source: unknown): boolean =>
     'parameterArn' in source ||
     ('secret' in source && 'field' in source && Boolean(source.field)))
 
-/** What CloudFormation would put there when it deploys. */
+/** The placeholder that CloudFormation resolves during the deployment. */
 const isSecret = (scope: Construct, value: string): boolean =>
   Token.isUnresolved(value) &&
   /\{\{resolve:(secretsmanager|ssm-secure):/.test(JSON.stringify(Stack.of(scope).resolve(value)))
 
-/** Tools in layers and X-Ray are set up by these, and they take nothing from the functions. */
+/** Layers and X-Ray are configured by these, and they do not affect the functions. */
 const FREE_OF_AWS = /^AWS_(LAMBDA_EXEC_WRAPPER|XRAY_\w+)$/
 
 const RESERVED: [RegExp, string][] = [
@@ -92,6 +99,7 @@ function checkName(option: string, name: string): void {
   if (reserved) throw new Error(`${option}.${name} cannot be given: the name ${reserved[1]}. Choose another name`)
   if (!/^[A-Za-z]\w+$/.test(name))
     throw new Error(
-      `${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and _, at least two`,
+      `${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and ` +
+        '_, at least two',
     )
 }

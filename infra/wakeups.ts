@@ -8,10 +8,10 @@ import type { OverwinterProps } from './options.ts'
 import { allow } from './permissions.ts'
 
 const DEFAULT_ATTEMPTS = 5
-/** Short, because a run that is still leased is looked at again after six times this long. */
+/** Short, because SQS delivers the message of a leased run again after six times this long. */
 export const DEAD_LETTERS_TIMEOUT = Duration.seconds(10)
 
-/** The queue of the runners, what happens to messages that fail, and who else may send to it: schedules. */
+/** The queue of the runners, its dead-letter queue, and the role of schedules, which also send to it. */
 export class Wakeups extends Construct {
   readonly queue: Queue
   readonly deadLetters: Queue
@@ -35,11 +35,11 @@ export class Wakeups extends Construct {
       visibilityTimeout: Duration.seconds(6 * runnerTimeout.toSeconds()),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxAttempts },
     })
-    // Schedules that are left belong to runs that nobody can wake any more once the stack is gone.
+    // Remaining schedules belong to runs that no runner can wake once the stack is deleted.
     this.schedules = new ScheduleGroup(this, 'Schedules', { removalPolicy: RemovalPolicy.DESTROY })
     this.schedulerRole = new Role(this, 'SchedulerRole', {
       description: 'Lets the schedules of sleeping runs send to the queue of the runners, and nothing else',
-      // Of all the schedules in the world, only ours may wear this role.
+      // Only our schedules may assume this role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: {
           StringEquals: {

@@ -17,11 +17,14 @@ export { LocalFileError, LocalWorld, Runner, type TracingOptions }
 export type LocalOptions = LocalWorldOptions &
   RunnerOptions & {
     schedules?: readonly Schedule[]
-    /** Makes something else of payloads before they are stored. */
+    /** Transforms payloads before they are stored. */
     codec?: Codec | undefined
-    /** Puts something around the store, to look on. */
+    /** Wraps the store, to observe it. */
     aroundStore?: (store: RunStore) => RunStore
-    /** Sends spans of every run to an OTLP endpoint; `true` for the one that OpenTelemetry's variables name, if they do. */
+    /**
+     * Sends spans of every run to an OTLP endpoint; `true` uses the endpoint in OpenTelemetry's variables, if
+     * they name one.
+     */
     tracing?: boolean | TracingOptions
   }
 
@@ -47,7 +50,7 @@ export class Local extends Client {
 
   static async open(options: LocalOptions): Promise<Local> {
     const { world: own, exporter } = await tracedIfWanted(options)
-    // Spans are made of what is stored: where a codec hides what errors say, so do they.
+    // Spans are made of stored data: where a codec hides error messages, spans hide them too.
     const origin = withCodec(own, options.codec)
     const world = options.aroundStore ? withStore(origin, options.aroundStore(origin.store)) : origin
     const schedules = options.schedules ?? []
@@ -62,7 +65,8 @@ export class Local extends Client {
     try {
       await local.runner.start()
       await followCode(world, workflows)
-      // Another process on the same file may have schedules of its own: only who speaks of them means them.
+      // Another process on the same file may have schedules of its own: only a process with schedules syncs
+      // them.
       if (options.schedules) await local.schedules.sync(schedules)
     } catch (error) {
       await local.close(0)
@@ -88,7 +92,7 @@ async function tracedIfWanted(
   const world = new LocalWorld(options)
   if (!options.tracing) return { world }
   try {
-    // Loaded late: who does not trace does not carry it.
+    // Loaded on demand: a process without tracing does not load it.
     const { traced } = await import('./tracing/tracing.ts')
     return traced(world, options.tracing === true ? {} : options.tracing) ?? { world }
   } catch (error) {
@@ -97,7 +101,7 @@ async function tracedIfWanted(
   }
 }
 
-/** The same world, the local one or one with a codec, with another store. */
+/** The same world (the local one, or one with a codec) with another store. */
 function withStore(world: LocalWorld, store: RunStore): LocalWorld {
   return Object.assign(Object.create(Object.getPrototypeOf(world) as object), world, { store }) as LocalWorld
 }

@@ -11,17 +11,17 @@ export { withSchedules } from './scheduling/schedule-workflow.ts'
 export interface ScheduleOptions {
   /** Five or six fields, as in crontab. */
   cron?: string
-  /** A fixed distance, counted from the last time. */
+  /** A fixed interval, counted from the last time. */
   every?: Duration
-  /** An IANA name, for `cron`. Default UTC. Summer time is taken care of. */
+  /** An IANA name, for `cron`. Default UTC. Handles summer time. */
   timezone?: string
-  /** What happens when the last run is still under way: leave this one out, let it follow, or run both. Default `skip`. */
+  /** What happens when the previous run has not ended: skip this one, queue it, or run both. Default `skip`. */
   overlap?: 'skip' | 'queue' | 'allow'
-  /** After an outage, run every time that was missed instead of one for all of them. Default false. */
+  /** After an outage, start a run for every missed time instead of one for all of them. Default false. */
   catchUp?: boolean
 }
 
-/** A workflow that starts by itself, again and again. */
+/** A workflow that starts at certain times. */
 export interface Schedule {
   readonly name: string
   readonly workflow: AnyWorkflow
@@ -53,7 +53,8 @@ export function schedule<I, O>(
     if (nextTime(plan, Date.UTC(2026, 0, 1)) === undefined) throw new Error('it would never run')
   } catch (error) {
     throw new InvalidInputError(
-      `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ${(error as Error).message}`,
+      `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ` +
+        `${(error as Error).message}`,
     )
   }
   return { name, workflow: target, plan }

@@ -17,25 +17,31 @@ export interface WorkflowOptions<
   output?: Out
   /** Runs stay on the version they started with; versions live side by side. Default 1. */
   version?: number
-  /** For the whole run, from its start. */
+  /** For the whole run, from its start to its end. */
   timeout?: Duration
   /** Runs the whole workflow again when it fails. Off unless given. */
   retry?: RetryPolicy
   /**
-   * By which its runs are found: the same for all of them, or made of each run's input (`({ customer }) => [`customer:${customer}`]`).
+   * Tags of its runs, for finding them: the same for all of them, or made of each run's input (`({ customer
+   * }) => [`customer:${customer}`]`).
    */
   tags?: string[] | ((input: Parsed<In>) => string[])
   /**
-   * The types of tasks that it hands to workers outside. Whoever declares them hears of one without a queue before anything is deployed, and of one that
-   * was forgotten here wherever the workflow runs. Unless given, any type may be handed out.
+   * The types of tasks that it dispatches to external workers. If they are declared, a type without a queue
+   * is reported before a deployment, and an undeclared type wherever the workflow runs. Unless given, any
+   * type may be dispatched.
    */
   tasks?: readonly string[]
   /**
-   * The signals and requests that it waits for. Whoever declares them hears of a misspelt one when it is sent, not when nobody ever gets it; and of one that was forgotten here
-   * when the code waits for it. Unless given, every signal is kept, and `keptSignals` shows those that nobody waits for.
+   * The signals and requests that it waits for. If they are declared, sending a misspelt one is refused, and
+   * so is a wait for an undeclared one. Unless given, every signal is kept, and `keptSignals` shows those
+   * that the run does not wait for.
    */
   signals?: readonly (AnySignal | AnyRequest)[]
-  /** How long an ended run is kept. Default 30 days. With 0 everything of it goes a minute after its end, when whoever waits for it has its outcome. */
+  /**
+   * How long an ended run is kept. Default 30 days. With 0 it is erased a minute after its end, when its
+   * callers have read the outcome.
+   */
   retention?: Duration
 }
 
@@ -59,7 +65,7 @@ export type AnyWorkflow = Workflow<any, any>
 
 const DEFAULT_RETENTION = '30d'
 
-/** What the code returns is what the schema takes; whoever asks for the result gets what it makes of that. */
+/** The code returns what the schema takes as input; callers of `result` get the schema's output. */
 type Body<I, Parsed, O> = (ctx: Context<NoInfer<I>>, input: Parsed) => Promise<O>
 
 export function workflow<In extends Schema, O>(
@@ -133,7 +139,8 @@ function checkSignals(workflow: string, signals: readonly { name: string }[]): v
   for (const each of signals) {
     if (typeof each?.name !== 'string')
       throw new InvalidInputError(
-        `workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ${JSON.stringify(each)}`,
+        `workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ` +
+          `${JSON.stringify(each)}`,
       )
     if (seen.has(each.name))
       throw new InvalidInputError(
@@ -143,7 +150,7 @@ function checkSignals(workflow: string, signals: readonly { name: string }[]): v
   }
 }
 
-/** `T` is what the code gets of it, `In` what is sent. */
+/** `T` is what the code receives (the schema's output), `In` what a sender passes. */
 export interface Signal<T = unknown, In = T> {
   readonly name: string
   readonly schema: Schema<unknown, T> | undefined
@@ -151,7 +158,7 @@ export interface Signal<T = unknown, In = T> {
   readonly '~sent'?: (payload: In) => void
 }
 
-/** A signal, whatever is sent with it. */
+/** A signal with any payload. */
 export type AnySignal<T = unknown> = Signal<T, never>
 
 export function signal<S extends Schema>(name: string, schema: S): Signal<SchemaOut<S>, SchemaIn<S>>
@@ -161,7 +168,10 @@ export function signal(name: string, schema?: Schema): Signal {
   return { name, schema }
 }
 
-/** A signal that is replied to. `P` is what the code gets of it and `In` what is sent; `R` is what the code replies and `Out` what the asker gets. */
+/**
+ * A signal with a reply. `P` is what the code receives and `In` what a sender passes; `R` is what the code
+ * replies and `Out` what the asker gets.
+ */
 export interface RunRequest<P = unknown, In = P, R = unknown, Out = R> {
   readonly name: string
   readonly schema: Schema<unknown, P> | undefined
@@ -172,7 +182,7 @@ export interface RunRequest<P = unknown, In = P, R = unknown, Out = R> {
   readonly '~replied'?: (value: R) => void
 }
 
-/** A request, whatever is sent with it and whoever gets the reply. */
+/** A request, with any payload and any reply. */
 export type AnyRequest<P = unknown, R = never> = RunRequest<P, never, R, unknown>
 
 export function request<P extends Schema, R extends Schema>(
@@ -203,13 +213,13 @@ export function request(
 
 export const isRequest = (signal: object): signal is RunRequest => 'isRequest' in signal
 
-/** Where workflows are found. What can be answered at once is: a run of a workflow in the code waits for nothing here. */
+/** Where workflows are found. Workflows in the code are returned synchronously: their runs do not wait here. */
 export interface WorkflowSource {
   /** For a new run: the latest version, unless another one is asked for. */
   toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow>
   /** For a run that exists. */
   exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow>
-  /** False if a run of it would find no code here. Asked before a child is started, so it reads nothing. */
+  /** False if a run of it would find no code here. Called before a child is started, so it reads nothing. */
   knows(workflow: AnyWorkflow): boolean
 }
 
@@ -222,7 +232,8 @@ export class Registry implements WorkflowSource {
       const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
       if (versions.has(workflow.version))
         throw new InvalidInputError(
-          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another name, or another version if it is the same workflow with changed code`,
+          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them ` +
+            'another name, or another version if it is the same workflow with changed code',
         )
       versions.set(workflow.version, workflow)
       this.byName.set(workflow.name, versions)
@@ -265,7 +276,8 @@ export class Registry implements WorkflowSource {
     if (found) return found
     const what = this.whatIsMissing(name, version)
     throw new UnknownWorkflowError(
-      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is deployed again, retry those that are stuck`,
+      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is ` +
+        'deployed again, retry those that are stuck',
     )
   }
 

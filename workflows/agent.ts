@@ -6,7 +6,10 @@ interface Thought {
   isDone: boolean
 }
 
-/** A loop of thinking and acting. Each thought is a step with checkpoints, so a crash costs a token or two, not the whole thought. */
+/**
+ * A loop of thinking and acting. Each thought is a step with checkpoints, so a crash loses a token or two,
+ * not the whole thought.
+ */
 export const agent = workflow(
   'agent',
   { input: z.object({ goal: z.string(), most: z.int().min(1).max(50).default(10) }) },

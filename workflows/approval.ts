@@ -5,11 +5,11 @@ export const decided = signal('decided', z.object({ by: z.string(), approve: z.b
 
 const Request = z.object({
   document: z.string(),
-  /** How long somebody may take to decide. */
+  /** How long a person may take to decide. */
   patience: z.string().default('30m'),
 })
 
-/** Half an hour for a person to decide. Nobody's silence is an error: it is an answer of its own. */
+/** Half an hour for a person to decide. Silence is no error: it is an answer of its own. */
 export const approval = workflow(
   'approval',
   { input: Request, signals: [decided] },

@@ -1,2 +1,2 @@
-/** What `overwinter conformance` starts on a server to see whether it keeps to the workers' protocol. */
+/** `overwinter conformance` starts this on a server, to check that the server follows the workers' protocol. */
 export { conformance } from '../cli/conformance/workflow.ts'

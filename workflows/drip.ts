@@ -9,13 +9,13 @@ const LETTERS = [
   { template: 'last call', wait: '14d' },
 ] as const
 
-/** Letters over three weeks, until somebody has had enough. Between two letters the run holds nothing. */
+/** Letters over three weeks, until the person unsubscribes. Between two letters the run uses no compute. */
 export const drip = workflow(
   'drip',
   { input: z.object({ email: z.string() }), signals: [unsubscribed] },
   async (ctx, { email }) => {
     const sent: string[] = []
-    // One wait for the whole campaign: a wait of its own in every round would leave the earlier ones to swallow the signal.
+    // One wait for the whole campaign: with a wait in every round, the earlier ones would take the signal.
     const enough = ctx.waitFor(unsubscribed).then(() => true)
     for (const { template, wait } of LETTERS) {
       sent.push(await ctx.step('send', ({ idempotencyKey }) => send(email, template, idempotencyKey)))
@@ -25,7 +25,7 @@ export const drip = workflow(
   },
 )
 
-/** A stand-in for a mail service, which would recognise a repeated request by its key. */
+/** A stand-in for a mail service, which recognises a repeated request by its key. */
 function send(email: string, template: string, idempotencyKey: string): string {
   return `${template} to ${email} (${idempotencyKey.split('/').at(-1)})`
 }

@@ -7,11 +7,11 @@ const Incident = z.object({
   incident: z.string(),
   people: z.array(z.string()).min(1),
   deadline: z.iso.datetime(),
-  /** How long each of them may take to react. */
+  /** How long each person may take to react. */
   patience: z.string().default('10m'),
 })
 
-/** Goes from one person to the next until somebody reacts or the deadline has come. */
+/** Notifies one person after the other until one reacts or the deadline passes. */
 export const escalation = workflow(
   'escalation',
   { input: Incident, signals: [acknowledged] },

@@ -1,7 +1,7 @@
 import { workflow } from 'overwinter'
 import * as z from 'zod'
 
-/** A step that fails a few times. It is tried again later, by whichever runner comes along; nobody waits for it. */
+/** A step that fails a few times. Any runner retries it later; between attempts the run uses no compute. */
 export const flaky = workflow('flaky', { input: z.object({ failures: z.int().min(0) }) }, async (ctx, { failures }) => {
   const attempts = await ctx.step(
     'call-a-shaky-service',

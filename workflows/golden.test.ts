@@ -94,7 +94,7 @@ describe('histories recorded by 0.1.0 still fit, wherever a run may have been as
   })
 })
 
-test('the nightly report runs at half past two, Berlin’s time, without anybody’s doing', async () => {
+test('the nightly report runs at half past two, Berlin’s time, by its schedule alone', async () => {
   const env = await testEnv({ workflows: [], schedules: [everyNight], startTime: '2026-07-01T00:00:00Z' })
   await env.advance('1d')
   const { runs } = await env.client.list({ workflow: 'nightly-report' })

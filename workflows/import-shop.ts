@@ -7,11 +7,14 @@ export const shopApi = limit('shop-api', { rate: 120, per: '1m', concurrency: 5 
 const Shop = z.object({
   shop: z.string(),
   pages: z.int().min(1).max(1_000),
-  /** What the API asks for when it has had too much. */
+  /** The pause that the API asks for after too many requests. */
   rest: z.string().default('2m'),
 })
 
-/** Takes in a shop page by page. One import of a shop at a time, and all imports together no faster than the API allows: no sleep in the code guesses at it. */
+/**
+ * Imports a shop page by page. One import of a shop at a time, and all imports together within the API's
+ * limit: the code needs no sleeps of guessed length.
+ */
 export const importShop = workflow(
   'import-shop',
   { input: Shop, concurrency: { limit: 1, key: ({ shop }) => shop } },
@@ -28,7 +31,7 @@ export const importShop = workflow(
   },
 )
 
-/** A stand-in for the API: the first request of every third page is one too many, and then everybody who calls it rests. */
+/** A stand-in for the API: the first request of every third page is one too many, and then all its callers pause. */
 function fetchPage(page: number, attempt: number, rest: string): number {
   if (page % 3 === 0 && attempt === 1)
     throw new RetryableError('429: too many requests', { after: rest as Duration, limit: shopApi })

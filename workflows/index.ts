@@ -1,4 +1,4 @@
-/** What this repository deploys: `infra/app.ts` gives this file to the construct. */
+/** The workflows that this repository deploys: `infra/app.ts` passes this file to the construct. */
 export { agent } from './agent.ts'
 export { approval } from './approval.ts'
 export { conformance } from './conformance.ts'

@@ -1,7 +1,7 @@
 import { workflow } from 'overwinter'
 import * as z from 'zod'
 
-/** A step, a sleep, a step. While it sleeps, for a second or a year, it is an item in a table and one wake-up. */
+/** A step, a sleep, a step. A sleeping run, for a second or a year, is an item in a table and one wake-up. */
 export const nap = workflow(
   'nap',
   { input: z.object({ name: z.string(), seconds: z.number() }) },

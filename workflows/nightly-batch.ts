@@ -1,12 +1,15 @@
 import { limit, schedule, workflow } from 'overwinter'
 import * as z from 'zod'
 
-/** The database of the books, which takes two writers and not more, by day and by night. */
+/** The database of the books, which takes at most two writers, by day and by night. */
 const ledger = limit('ledger', { concurrency: 2 })
 
 const Usage = z.object({ tenant: z.string().min(1), units: z.number() })
 
-/** By day: started once for each use of the product. Ten of a tenant are written down at once, or as many as came within a minute. */
+/**
+ * By day: started once for each use of the product. Ten uses of a tenant are written at once, or as many as
+ * came within a minute.
+ */
 export const usage = workflow(
   'usage',
   { input: Usage, batch: { size: 10, wait: '1m', key: ({ tenant }) => tenant } },
@@ -17,7 +20,7 @@ export const usage = workflow(
   },
 )
 
-/** By night: the bill of every tenant. All are asked for at once, and the ledger takes two at a time. */
+/** By night: the bill of every tenant. All are started at once, and the ledger takes two at a time. */
 export const billing = workflow(
   'billing',
   { input: z.object({ tenants: z.array(z.string()) }) },

@@ -1,6 +1,6 @@
 import { dag } from 'overwinter/definitions'
 
-/** An order as a graph of tasks: each begins when those before it are done, and is given what they returned. */
+/** An order as a graph of tasks: each begins when its predecessors have completed, and gets their results. */
 export const orderGraph = dag<{ cents: number }>('order-graph')
   .task('validate', ({ input }) => ({ valid: input.cents > 0 }))
   .task('charge', ({ parents }) => ({ charged: parents.validate.valid }), { after: 'validate' })

@@ -6,12 +6,12 @@ export const approved = signal('approved', z.object({ by: z.string() }))
 const Order = z.object({
   id: z.string(),
   cents: z.int().positive(),
-  /** How long somebody may take to approve it. */
+  /** How long a person may take to approve it. */
   patience: z.string().default('30m'),
   address: z.string(),
 })
 
-/** Payment, a person's approval, delivery. If one part fails, what was done before is undone, last first. */
+/** Payment, a person's approval, delivery. If one part fails, completed parts are undone, last first. */
 export const order = workflow(
   'order',
   { input: Order, signals: [approved] },
@@ -29,7 +29,7 @@ export const order = workflow(
   },
 )
 
-/** Stand-ins for a payment provider and a carrier. The key lets the provider recognise a repeated request. */
+/** Stand-ins for a payment provider and a carrier, which recognise a repeated request by its key. */
 function charge(order: string, cents: number, idempotencyKey: string): string {
   return `payment-${order}-${cents}-${idempotencyKey.length > 0 ? 'once' : 'twice'}`
 }

@@ -7,7 +7,7 @@ export const child = workflow('child', { input: z.object({ city: z.string() }) }
   return { city, letters }
 })
 
-/** Runs that start runs: each child has a history of its own, and the parent waits for them without holding anything. */
+/** Runs that start runs: each child has a history of its own, and the waiting parent uses no compute. */
 export const parent = workflow(
   'parent',
   { input: z.object({ cities: z.array(z.string()) }) },

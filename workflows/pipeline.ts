@@ -3,12 +3,12 @@ import * as z from 'zod'
 
 const Work = z.object({
   pages: z.int().min(1).max(1_000),
-  /** Between two pages, and after the API has said that it is too much. */
+  /** The pause between two pages, and after the API has refused one. */
   distance: z.string().default('30s'),
   coolDown: z.string().default('2m'),
 })
 
-/** Calls an API that allows one page every half minute, and cools down when it is told to. */
+/** Calls an API that allows one page every half minute, and pauses when the API asks for it. */
 export const pipeline = workflow('pipeline', { input: Work }, async (ctx, { pages, distance, coolDown }) => {
   let records = 0
   for (let page = 1; page <= pages; page++) {

@@ -1,6 +1,6 @@
 import { dag } from 'overwinter/definitions'
 
-/** Two calls of an API that wants half a minute between them. While it cools down, nothing runs and nothing is held. */
+/** Two calls of an API that wants half a minute between them. In between, the run uses no compute. */
 export const rateLimitedPipeline = dag('rate-limited-pipeline')
   .task('call-api', callApi, { timeout: '10s' })
   .sleep('cooldown', '30s', { after: 'call-api' })

@@ -6,7 +6,10 @@ interface Findings {
   thoughts: number
 }
 
-/** An agent whose thoughts are had outside, in Python (workers/python/agent.py), each an iteration of one task. The run waits, and holds nothing. */
+/**
+ * An agent whose thinking runs in an external worker, in Python (workers/python/agent.py): each thought is an
+ * iteration of one task. The waiting run uses no compute.
+ */
 export const research = workflow(
   'research',
   { input: z.object({ topic: z.string(), most: z.int().min(1).max(50).default(10) }) },

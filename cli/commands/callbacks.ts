@@ -6,7 +6,7 @@ import { jsonArgument } from '../arguments.ts'
 import { withRun } from '../failure.ts'
 import { Session } from '../session.ts'
 
-/** What runs wait for outside, and answers to it. */
+/** Adds the commands for callbacks: list them, and answer them. */
 export function addCallbacks(program: Command): void {
   const callbacks = program
     .command('callbacks')
@@ -16,7 +16,7 @@ export function addCallbacks(program: Command): void {
   const list = callbacks
     .command('list')
     .description(
-      'Lists the callbacks of a run that can be answered now, each with its link. Whoever has the link may answer.',
+      'Lists the callbacks of a run that can be answered now, each with its link. The bearer of a link may answer.',
     )
     .argument('<run>', 'its id')
     .action(async (runId: string) => {

@@ -13,7 +13,7 @@ interface Flags {
   port: string
 }
 
-/** Given this long, both sides have had time to start. */
+/** Enough time for both sides to start. */
 const WITHIN = '60s'
 
 export function addConformance(program: Command): void {
@@ -21,7 +21,9 @@ export function addConformance(program: Command): void {
     .command('conformance')
     .summary('check that a server, or a worker, keeps to the workers’ protocol')
     .description(
-      "Checks a server: it has to have the workflow 'conformance' of the examples, and to send tasks of the type 'conformance'. With --worker, checks a worker: starts a server for it, says what to do with which task, and waits. Exit code 1 if something is not as it should be.",
+      "Checks a server: it needs the workflow 'conformance' of the examples, and must dispatch tasks of the type " +
+        "'conformance'. With --worker, checks a worker: starts a server for it, prints what to do with each task, " +
+        'and waits. Exit code 1 if a check fails.',
     )
     .option('--worker', 'check a worker instead of a server')
     .option('--workers-url <url>', 'where the server listens to workers, if that is another address')
@@ -55,7 +57,7 @@ async function checkServer(session: Session, flags: Flags): Promise<Outcome[]> {
       new Wire(url, given ?? made!.token),
       (token) => new Wire(url, token),
     )
-    // Most of it is waiting for the next heartbeat.
+    // Most of the time is spent waiting for the next heartbeat.
     const meanwhile = Promise.all(Object.entries(beside).map(([name, check]) => tryOne(name, check)))
     const outcomes = await performInTurn(session, inTurn)
     const others = await meanwhile
@@ -84,7 +86,10 @@ async function checkWorker(session: Session, { within, port }: Flags): Promise<O
   const { directory, tokens } = new Workers(server.local.world)
   const { token } = await tokens.create({ name: 'conformance' })
   const tasks = Object.entries(TASKS).map(([type, what]) => `  ${type.padEnd(15)} ${what}`)
-  const text = `Start the worker with\n\n  OVERWINTER_URL=${server.url} OVERWINTER_WORKER_TOKEN=${token}\n\nand start it again when it ends. It has to do tasks of these types:\n\n${tasks.join('\n')}\n`
+  const text =
+    `Start the worker with\n\n  OVERWINTER_URL=${server.url} ` +
+    `OVERWINTER_WORKER_TOKEN=${token}\n\nand start it again when it ends. It has to do tasks of ` +
+    `these types:\n\n${tasks.join('\n')}\n`
   session.print(text, { url: server.url, token, tasks: TASKS })
   return await performInTurn(session, workerChecks({ client: server.local, directory, withinMs }))
 }

@@ -6,7 +6,7 @@ import { nameOf, readDefinition } from '../definition-file.ts'
 import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
 
-/** As the API has it. */
+/** With times as in the API. */
 const withIsoTime = <T extends { createdAt: number }>(each: T) => ({
   ...each,
   createdAt: new Date(each.createdAt).toISOString(),

@@ -10,7 +10,8 @@ export function addDev(program: Command): void {
     .command('dev')
     .summary('run workflows on this machine, with an HTTP API')
     .description(
-      'Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed code is picked up.',
+      'Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed ' +
+        'code is picked up.',
     )
     .argument('[file]', 'exports the workflows', DEFAULT_ENTRY)
     .option('--port <port>', 'where to listen; the environment variable PORT says so too (default: 4400)', portArgument)
@@ -20,7 +21,7 @@ export function addDev(program: Command): void {
       const { PORT, OVERWINTER_DATA } = process.env
       const port = options.port ?? (PORT ? portArgument(PORT) : 4400)
       const data = resolve(options.data ?? OVERWINTER_DATA ?? '.overwinter')
-      // A server that is still there notices that nobody watches over it any more, and ends too.
+      // An orphaned server notices that its supervisor is gone, and ends too.
       process.exit(
         await new Supervisor({
           entry: resolve(file),

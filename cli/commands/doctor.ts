@@ -30,7 +30,9 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .summary('look for runs, schedules and servers in trouble')
     .description(
-      'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind; says what is paused and how many runs are queued. With --stack, and AWS credentials, it looks at the queues of a deployment too. Exit code 1 if something is wrong.',
+      'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind. ' +
+        'Shows what is paused and how many runs are queued. With --stack, and AWS credentials, it checks the queues of ' +
+        'a deployment too. Exit code 1 if something is wrong.',
     )
     .option(
       '--data <folder>',
@@ -59,7 +61,7 @@ async function examine(session: Session, { data, stack, url, profile }: DoctorOp
   const folder = resolve(data ?? process.env.OVERWINTER_DATA ?? '.overwinter')
   const seen = stack === undefined || isAddressed ? await checkApi(session, folder) : [unchecked]
   if (stack === undefined && isLocal(session.connection.url)) return seen
-  // Loaded late: the dev server needs none of it.
+  // Loaded on demand: the dev server needs none of it.
   const { checkDeployment, deploymentUnchecked } = await import('../doctor/deployment.ts')
   if (stack === undefined) return [...seen, deploymentUnchecked]
   const { AwsAccount } = await import('../aws-account.ts')
@@ -80,7 +82,7 @@ async function checkApi(session: Session, data: string): Promise<Check[]> {
   }
 }
 
-/** Of a server or of a file. */
+/** The checks that work with a server and with a file. */
 async function checkWhatIsThere(client: Client | OverwinterClient): Promise<Check[]> {
   const runs = await checkRuns((filter) => client.list(filter))
   const [pauses, limits, queued] = await Promise.all([
@@ -91,7 +93,7 @@ async function checkWhatIsThere(client: Client | OverwinterClient): Promise<Chec
   return [...runs, ...checkFlow({ pauses, limits, queued }), ...checkSchedules(await new Schedules(client).list())]
 }
 
-/** Without a server, the file still tells what waits for one. */
+/** Without a server, the file still shows which runs wait for one. */
 async function checkFile(path: string): Promise<Check[]> {
   if (!existsSync(path)) return [{ name: 'database', state: 'warn', text: `there is no database at ${path} yet` }]
   const [{ LocalWorld }, { Client, Registry }] = await Promise.all([

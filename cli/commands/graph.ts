@@ -31,7 +31,7 @@ export function addGraph(program: Command): void {
 
 async function nodesIn(file: string): Promise<Drawn[]> {
   const json = readDefinition(file)
-  // Loaded late: other commands need no validator.
+  // Loaded on demand: other commands need no validator.
   const [{ findProblems }, { Definition }] = await Promise.all([
     import('../../sdk/definitions/validate.ts'),
     import('../../sdk/definitions/schema.ts'),

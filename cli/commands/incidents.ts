@@ -14,7 +14,8 @@ export function addIncidents(program: Command): void {
     .command('incidents')
     .summary('list what goes wrong, and how many runs it has met')
     .description(
-      'Lists runs that failed or are stuck, by what their errors have in common: what differs from run to run, an id for example, does not count.',
+      'Lists runs that failed or are stuck, grouped by their errors. Parts that differ from run to run, such ' +
+        'as ids, are ignored.',
     )
     .option('--workflow <name>', 'only of this workflow')
     .option('--since <when>', 'only of runs that failed or got stuck since then: a time, or how long ago, as in 2h')
@@ -27,7 +28,8 @@ export function addIncidents(program: Command): void {
       })
       const more = isComplete ? '' : '\n\nThere are more: only the newest 1,000 failed and stuck runs were looked at'
       const next =
-        '\n\n`overwinter retry --incident <fingerprint>` lets all runs of one go on; `overwinter rerun` starts them anew'
+        '\n\n`overwinter retry --incident <fingerprint>` retries all runs of an incident; `overwinter rerun` ' +
+        'starts them anew'
       const none = since === undefined ? 'nothing has gone wrong' : `nothing has gone wrong since ${since}`
       session.print(incidents.length === 0 ? none : incidentTable(incidents, Date.now()) + more + next, {
         incidents: incidents.map(incidentToJson),

@@ -24,7 +24,7 @@ export function addInit(program: Command): void {
     )
     .option(
       '--alarms <address>',
-      'who is told when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic',
+      'who is notified when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic',
     )
     .action((folder: string, options: { package?: string; alarms?: string }) => {
       if (options.alarms !== undefined && !/^(arn:\S+|[^\s@]+@[^\s@]+)$/.test(options.alarms))
@@ -49,7 +49,7 @@ export function addInit(program: Command): void {
     })
 }
 
-/** A path is meant from here, not from the new folder. */
+/** A relative path refers to this folder, not to the new one. */
 function dependencyOn(spec: string): string {
   return existsSync(spec) ? `file:${resolve(spec)}` : spec
 }

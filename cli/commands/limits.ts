@@ -8,34 +8,35 @@ import { limitTable, limitText } from '../limit-text.ts'
 import { Session } from '../session.ts'
 
 const SUMMARIES = {
-  pause: 'let nobody in',
-  resume: 'let those in line in again',
-  reset: 'let the numbers of the code count again, and drop what cannot be read',
+  pause: 'admit no more runs and steps',
+  resume: 'admit queued runs and steps again',
+  reset: 'use the numbers of the code again, and drop unreadable state',
 } as const
 const DONE = {
-  pause: () => 'lets nobody in until it is resumed; whoever is inside stays there',
-  resume: () => 'lets those in line in again',
+  pause: () => 'admits nothing until it is resumed; what is inside stays there',
+  resume: () => 'admits what is queued again',
   reset: ({ inForce }: LimitView) => `is as in the code again: ${specInWords(inForce)}`,
 } as const
 
 export function addLimits(program: Command): void {
   const limits = program
     .command('limits')
-    .summary('list limits and who waits at them; set, pause, resume or reset one')
+    .summary('list limits and their queues; set, pause, resume or reset one')
     .description(
-      'Lists the limits that runs and steps have come to: their numbers, how many are inside and how many wait. Those of a workflow are named after it.',
+      'Lists the limits that runs and steps have used: their numbers, how many are inside and how many are queued. ' +
+        'Limits of a workflow are named after it.',
     )
     .action(async () => {
       const session = Session.of(limits)
       const found = await session.client.limits.list()
-      session.print(found.length === 0 ? 'no limits; one is known once a run has come to it' : limitTable(found), {
+      session.print(found.length === 0 ? 'no limits; one is known once a run has used it' : limitTable(found), {
         limits: found.map(limitToJson),
       })
     })
 
   const show = limits
     .command('show')
-    .description('Shows a limit, key by key: who is inside, and who is next.')
+    .description('Shows a limit, key by key: what is inside, and what is next.')
     .argument('<limit>', 'its name')
     .action(async (name: string) => {
       const session = Session.of(show)
@@ -46,10 +47,11 @@ export function addLimits(program: Command): void {
   const set = limits
     .command('set')
     .description(
-      'Sets other numbers than those of the code, without a deployment, until they are reset. What is not given stays as it is.',
+      'Sets other numbers than those of the code, without a deployment, until they are reset. Omitted numbers ' +
+        'stay as they are.',
     )
     .argument('<limit>', 'its name')
-    .option('--concurrency <count>', 'how many may be under way at once', numberArgument)
+    .option('--concurrency <count>', 'how many may be inside at once', numberArgument)
     .option('--rate <count>', 'how many may begin within --per', numberArgument)
     .option('--per <duration>', "the time that the rate is for: '1s', '1m', '1h'")
     .action(async (name: string, options: { concurrency?: number; rate?: number; per?: Duration }) => {

@@ -17,7 +17,8 @@ export function addLint(program: Command): void {
     .command('lint')
     .summary('say what is wrong with a definition')
     .description(
-      'Says everything that is wrong with a definition, each with its path. Handlers and workflows are checked with --entry, or with --url.',
+      'Prints all problems of a definition, each with its path. Handlers and workflows are checked with ' +
+        '--entry, or with --url.',
     )
     .argument('<file>', 'a JSON file')
     .option('--entry <file>', 'the file that exports the handlers and workflows')
@@ -28,13 +29,13 @@ async function lint(file: string, flags: LintFlags, command: Command): Promise<v
   const session = Session.of(command)
   const json = readDefinition(file)
   const { url } = command.optsWithGlobals<{ url?: string }>()
-  // Loaded late: other commands need no validator.
+  // Loaded on demand: other commands need no validator.
   const [{ findProblems, findWarnings }, { Definition }] = await Promise.all([
     import('../../sdk/definitions/validate.ts'),
     import('../../sdk/definitions/schema.ts'),
   ])
   const problems = findProblems(json, flags.entry === undefined ? {} : await knownIn(flags.entry))
-  // What can be seen from here need not be asked for.
+  // Names that the local code has are not requested from the server.
   if (problems.length === 0 && url !== undefined)
     problems.push(...(await problemsAt(session, nameOf(json, file), json)))
   const warnings = problems.length > 0 ? [] : findWarnings(Definition.parse(json))

@@ -13,19 +13,20 @@ interface ScopeOptions {
   run?: string
 }
 
-/** For incidents: nothing new begins until somebody says so. */
+/** For emergencies: nothing new begins until an operator resumes it. */
 export function addPauses(program: Command): void {
   const pause = takesScope(program.command('pause'))
     .summary('let nothing new begin: of a workflow, of a run, or at all')
     .description(
-      'Lets nothing new begin: new runs queue, sleeping ones stay due, steps that run end. It holds until it is resumed, deployments included.',
+      'Starts nothing new: new runs queue, sleeping ones stay due, running steps end. It holds until it is ' +
+        'resumed, deployments included.',
     )
     .action(async (workflow: string | undefined, options: ScopeOptions) => {
       const session = Session.of(pause)
       const made = await session.client.pause(scopeOf('pause', workflow, options))
       const { scope } = made
       session.print(
-        `paused ${scopeInWords(scope)}: nothing new begins, steps that run end. \`${resumeCommand(scope)}\` lets it go on`,
+        `paused ${scopeInWords(scope)}: nothing new begins, running steps end. \`${resumeCommand(scope)}\` resumes it`,
         pauseToJson(made),
       )
     })
@@ -61,7 +62,7 @@ function takesScope(command: Command): Command {
     .option('--run <id>', 'this run')
 }
 
-/** Whoever says nothing does not mean everything. */
+/** The scope must be named: no argument does not mean everything. */
 function scopeOf(verb: string, workflow: string | undefined, { all, run }: ScopeOptions): PauseScope {
   const given: PauseScope[] = [
     ...(workflow === undefined ? [] : [{ workflow }]),
@@ -88,7 +89,7 @@ function pauseTable(pauses: readonly PauseView[], now: number): string {
     fromNow(Math.min(pause.since, now - 1), now),
     stateInWords(pause),
     pause.waiting ? countInWords(pause.waiting) : '',
-    // What goes on already would only get another rate.
+    // A run that goes on already would only get another rate.
     pause.perSecond === undefined ? resumeCommand(pause.scope) : '',
   ])
   return textTable(['WHAT', 'SINCE', 'STATE', 'IN LINE', 'TO LET IT GO ON'], rows)

@@ -44,10 +44,10 @@ export function addRuns(program: Command): void {
   )
 }
 
-/** How often the server is asked on for one page: each time it looks through as much as it thinks right. */
+/** How many requests one page may take: for each, the server reads only as much as it finds reasonable. */
 const MOST_ASKED = 20
 
-/** A page that is as long as was asked for, where there are so many. */
+/** A page of the requested length, if there are so many runs. */
 async function fullPage(session: Session, filter: ListOptions): Promise<RunPage> {
   const { limit = 50 } = filter
   let { runs, cursor } = await session.client.list(filter)
@@ -59,7 +59,7 @@ async function fullPage(session: Session, filter: ListOptions): Promise<RunPage>
   return { runs, ...(cursor !== undefined && { cursor }) }
 }
 
-/** A terminal shows the list as it stands; a pipe gets what changes. */
+/** A terminal shows the current list; a pipe gets the changes. */
 async function follow(session: Session, filter: ListOptions): Promise<never> {
   const seen = new Map<string, string>()
   for (;;) {

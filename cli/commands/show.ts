@@ -68,12 +68,12 @@ async function showOnce(session: Session, runId: string): Promise<void> {
   )
 }
 
-/** Events as they come, one a line. */
+/** Prints events as they come, one per line. */
 async function follow(session: Session, runId: string): Promise<void> {
   let shown = 0
   let isFirst = true
   for (;;) {
-    // Read in this order, the history of a run that has ended is complete.
+    // Read in this order, the history of an ended run is complete.
     const run = await session.client.get(runId)
     const events = await session.client.history(runId)
     if (isFirst && !session.isJson) say(`${runHead(run, Date.now())}\n`)

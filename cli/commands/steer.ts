@@ -7,7 +7,7 @@ import { type BulkOptions, steerMany, takesMany } from '../bulk.ts'
 import { Failure, withRun } from '../failure.ts'
 import { Session } from '../session.ts'
 
-/** The commands that change the course of a run. */
+/** Adds the commands that change the course of a run. */
 export function addSteering(program: Command): void {
   const signal = program
     .command('signal')
@@ -71,7 +71,7 @@ export function addSteering(program: Command): void {
     .summary('let a failed or stuck run go on')
     .description('Lets a failed run go on from the step that failed, or tries a stuck one again.')
     .argument('[run]', 'its id')
-  steers(takesMany(retry), (client, runId) => client.retry(runId), 'was told to go on', 'retry')
+  steers(takesMany(retry), (client, runId) => client.retry(runId), 'is retried', 'retry')
 
   const wake = program
     .command('wake')
@@ -84,7 +84,8 @@ export function addSteering(program: Command): void {
     .command('erase')
     .summary('remove everything that is stored of an ended run, or of all runs with a tag')
     .description(
-      'Removes the input, output, history, signals, tasks and payloads of a run that has ended. Nothing brings them back. With --tag a run is started that does it for all runs with that tag.',
+      'Removes the input, output, history, signals, tasks and payloads of a run that has ended. This cannot be undone. ' +
+        'With --tag it starts a run that does so for all runs with that tag.',
     )
     .argument('[run]', 'its id')
     .option('--tag <tag>', 'all runs with this tag')
@@ -156,7 +157,7 @@ interface EraseOptions {
   terminate?: boolean
 }
 
-/** `many`: what it is called where it can be done to many runs at once. */
+/** `many`: the command's summary, if it can be applied to many runs at once. */
 function steers(
   command: Command,
   steer: (client: OverwinterClient, runId: string, options: BulkOptions) => Promise<void>,

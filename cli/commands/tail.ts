@@ -8,7 +8,7 @@ import { paint } from '../terminal.ts'
 import { eventText } from '../timeline.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** More runs than that at once are for a dashboard. */
+/** Following more runs at once is for a dashboard. */
 const MOST_FOLLOWED = 200
 
 interface Seen {
@@ -35,7 +35,7 @@ export function addTail(program: Command): void {
     })
 }
 
-/** What was there before is not told again. Of a run that ended before anybody looked, nothing is asked for. */
+/** Prints events that are new. Runs that ended before this command started are not read. */
 async function follow(session: Session, run: RunSummary, seen: Map<string, Seen>, isFirst: boolean): Promise<void> {
   const { runId, generation } = run
   const state = JSON.stringify([run.status, run.waitingFor, generation, run.attempt, run.endedAt])
@@ -43,7 +43,7 @@ async function follow(session: Session, run: RunSummary, seen: Map<string, Seen>
   if (before?.state === state && run.status !== 'running') return
   if (isFirst && run.endedAt !== undefined) return void seen.set(runId, { state, generation, events: 0 })
   const events = await historyOf(session, runId)
-  // A run that has continued as new has a history of its own, and so has one that was told to go on.
+  // The history of a run that has continued as new, or was retried, starts over.
   const told = isFirst
     ? events.length
     : before && before.generation === generation
@@ -60,7 +60,7 @@ async function historyOf(session: Session, runId: string) {
   try {
     return await session.client.history(runId)
   } catch (error) {
-    // Erased, or out of its retention, between the list and now.
+    // The run was erased, or its retention ended, between the list and now.
     if (error instanceof RunNotFoundError) return []
     throw error
   }

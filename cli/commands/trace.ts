@@ -20,13 +20,15 @@ export function addTrace(program: Command): void {
     .command('trace')
     .summary("export a run as OpenTelemetry's spans")
     .description(
-      "Makes OpenTelemetry's spans of a run's history: of any run, traced or not when it ran, with the ids that they have or would have had. Prints them as OTLP's JSON unless told where they go.",
+      "Makes OpenTelemetry's spans of a run's history, traced or not when it ran, with the ids that they have or would " +
+        "have had. Prints them as OTLP's JSON unless --out or --endpoint is given.",
     )
     .argument('<run>', 'its id')
     .option('-o, --out <file>', "write them to a file: JSON, or OTLP's binary form if its name ends in .pb")
     .option(
       '--endpoint <url>',
-      'send them: http://localhost:4318, or https://xray.<region>.amazonaws.com for CloudWatch, which takes those of the last 14 days',
+      'send them: http://localhost:4318, or https://xray.<region>.amazonaws.com for CloudWatch, which takes ' +
+        'the last 14 days',
     )
     .action(async (runId: string, options: TraceOptions) => {
       const session = Session.of(trace)
@@ -42,9 +44,9 @@ export function addTrace(program: Command): void {
     })
 }
 
-/** Says where they went; nothing where they were printed. */
+/** Returns where they were sent; undefined if they were printed. */
 async function exportTo(spans: Span[], { out, endpoint }: TraceOptions, session: Session): Promise<string> {
-  // Loaded late: other commands need no encoder.
+  // Loaded on demand: other commands need no encoder.
   const [{ toJson }, { toProtobuf }] = await Promise.all([
     import('../../sdk/tracing/json.ts'),
     import('../../sdk/tracing/request.ts'),
@@ -81,13 +83,14 @@ async function sendAll(spans: Span[], url: string, session: Session): Promise<vo
       const { message, cause } = error as Error
       const why = cause instanceof Error ? cause.message || message : message
       throw new Failure(
-        `the spans could not be sent to ${url}: ${why}. Is an OTLP endpoint there? ${spans.length - left.length - batch.length} of ${spans.length} were taken`,
+        `the spans could not be sent to ${url}: ${why}. Is an OTLP endpoint there? ` +
+          `${spans.length - left.length - batch.length} of ${spans.length} were taken`,
       )
     }
   }
 }
 
-/** CloudWatch wants a signature. */
+/** CloudWatch requires signed requests. */
 async function senderFor(url: string, session: Session): Promise<ExporterOptions['send']> {
   const { OTLP_TYPE, refuseUnlessTaken, sendTo } = await import('../../sdk/tracing/endpoint.ts')
   const region = /^xray\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$/.exec(new URL(url).hostname)?.[1]

@@ -13,7 +13,8 @@ export function addUi(program: Command): void {
     .command('ui')
     .summary('show the dashboard of a deployment')
     .description(
-      'Serves the dashboard on this machine alone, for the API that --url says. What it asks of the API goes with your AWS credentials, or with --token.',
+      'Serves the dashboard on this machine, for the API at --url. Its requests carry your AWS credentials, or ' +
+        '--token.',
     )
     .argument('[run]', 'the id of a run to look at')
     .option('--port <port>', 'where to listen; 0 takes any port that is free', portArgument, DEFAULT_PORT)
@@ -36,10 +37,11 @@ export function addUi(program: Command): void {
         const url = link(runId === undefined ? '/ui/' : `/ui/runs/${encodeURIComponent(runId)}`)
         const how = readOnly ? ', and changes nothing' : ''
         session.print(
-          `\n  The dashboard of ${connection.url}${how}:\n\n    ${paint('cyan', url)}\n\n  The link works once, in the browser that opens it first. Ctrl-C stops it.\n`,
+          `\n  The dashboard of ${connection.url}${how}:\n\n    ${paint('cyan', url)}\n\n  The link works ` +
+            `once, in the browser that opens it first. Ctrl-C stops it.\n`,
           { url },
         )
-        // Until somebody stops it.
+        // Runs until it is stopped.
         await new Promise(() => {})
       },
     )

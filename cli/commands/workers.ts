@@ -7,12 +7,12 @@ import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
 import { textTable } from '../text-table.ts'
 
-/** Who works outside, and who may. */
+/** Adds the commands for external workers and their tokens. */
 export function addWorkers(program: Command): void {
   const workers = program
     .command('workers')
     .summary('list the workers that are there')
-    .description('Lists the workers that have given a sign of life in the last minute.')
+    .description('Lists the workers that have sent a heartbeat in the last minute.')
     .action(async () => {
       const session = Session.of(workers)
       const live = await session.client.listWorkers()
@@ -90,7 +90,7 @@ function workerTable(workers: LiveWorker[], now: number): string {
     transport,
     task_types.join(', '),
     `${load}/${max_tasks}`,
-    // Its clock may be ahead of ours.
+    // The server's clock may be ahead of ours.
     fromNow(Math.min(seenAt, now - 1), now),
   ])
   return textTable(['WORKER', 'LANGUAGE', 'TRANSPORT', 'TYPES', 'LOAD', 'LAST SEEN'], rows)
@@ -113,6 +113,6 @@ const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, last_see
 
 function tokenJson({ createdAt, expiresAt, ...token }: TokenView) {
   const iso = (time: number) => new Date(time).toISOString()
-  // As the API names them.
+  // Named as in the API.
   return { ...token, created_at: iso(createdAt), ...(expiresAt !== undefined && { expires_at: iso(expiresAt) }) }
 }

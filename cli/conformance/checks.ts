@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { paint } from '../terminal.ts'
 
-/** By what it shows. It throws when that is not so. */
+/** Checks by what they verify. A check throws when it fails. */
 export type Checks = Record<string, () => Promise<void>>
 
 export interface Outcome {
   name: string
-  /** Why it is not so. */
+  /** Why the check failed. */
   problem?: string
 }
 
@@ -32,7 +32,7 @@ export function must(what: string, isSo: boolean): void {
   if (!isSo) throw new Error(what)
 }
 
-/** Asks again and again, for a minute at most. */
+/** Repeats a probe, for a minute at most. */
 export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const until = Date.now() + withinMs; Date.now() < until; ) {
     if (await probe()) return

@@ -5,10 +5,13 @@ import type { Wire } from './wire.ts'
 
 const MEBIBYTE = 'x'.repeat(2 ** 20 - 2)
 const AT_ONCE = { retry: { attempts: 5, initial: '1ms', jitter: false } }
-/** The network, and a server with much to do, take their time. */
+/** The network and a busy server take time. */
 const LATE_MS = 20_000
 
-/** What a server owes a worker. Those `inTurn` all use the same type of task, so they are done one after the other. */
+/**
+ * What a server must do for a worker. Those `inTurn` all use the same type of task, so they run one after the
+ * other.
+ */
 export function serverChecks(
   client: OverwinterClient,
   wire: Wire,
@@ -18,7 +21,7 @@ export function serverChecks(
     (await client.start('conformance', { input, options })).runId
   const output = (runId: string) => client.result(runId, { timeout: '60s' })
 
-  /** The task of this run. What an earlier, unfinished round of checks left behind is cleared away. */
+  /** The task of this run. Leftovers of an earlier, unfinished round of checks are settled. */
   async function take(runId: string): Promise<TaskPayload> {
     for (;;) {
       const { status, body } = await wire.poll()
@@ -202,7 +205,7 @@ export function serverChecks(
         second - first > 24_000 && second - first < 25_000 + LATE_MS,
       )
       gone.abort()
-      // A server that cannot see its going has to miss it.
+      // A server that cannot see a disconnect has to miss the heartbeat.
       await eventually('the worker is gone from the list', async () => !(await isListed()), 70_000)
     },
   }

@@ -5,7 +5,7 @@ export interface Answer<T = unknown> {
   body: T
 }
 
-/** Says to a server what a worker says, right or wrong, and reads the answer. */
+/** Sends requests of a worker to a server, valid or not, and reads the answers. */
 export class Wire {
   private readonly url: string
   readonly token: string

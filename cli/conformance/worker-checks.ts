@@ -3,7 +3,7 @@ import type { WorkerDirectory } from '../../sdk/tasks/directory.ts'
 import { type Checks, eventually, must, mustBe } from './checks.ts'
 import { conformance } from './workflow.ts'
 
-/** What a worker under test has to do with a task of each type. */
+/** What a worker under test must do with a task of each type. */
 export const TASKS = {
   echo: 'complete it with its input',
   'fail-once': 'fail at attempt 1; after that, complete it with {"attempt": <the attempt>}',
@@ -11,10 +11,12 @@ export const TASKS = {
   'pause-once':
     'without a checkpoint, pause for 500 ms with the checkpoint {"page": 2}; with one, complete it with the checkpoint',
   'count-to-three':
-    'add the iteration to the list in the checkpoint, [] at first; continue with it until it is [0, 1, 2, 3], and complete it with that',
+    'add the iteration to the list in the checkpoint, [] at first; continue with it until it is [0, 1, 2, 3], ' +
+    'and complete it with that',
   slow: 'take 2.5 s, with a checkpoint every 0.5 s; then complete it with {"attempt": <the attempt>}',
   'crash-once':
-    'at attempt 1, save the checkpoint {"done": 1} and end the process as a crash would; after that, complete it with the checkpoint',
+    'at attempt 1, save the checkpoint {"done": 1} and end the process as a crash would; ' +
+    'after that, complete it with the checkpoint',
 } as const
 
 type TaskType = keyof typeof TASKS
@@ -29,7 +31,7 @@ const AT_ONCE = { retry: { attempts: 3, initial: '1ms', jitter: false } }
 const BRIEF = { heartbeatTimeout: '2s', ...AT_ONCE }
 const ODD = { text: 'héllo\n"wörld" 🌨', numbers: [0, -1.5, 1e21], nothing: null, deep: [[[{}]]] }
 
-/** One after the other, so that a crash takes nothing else with it. */
+/** One after the other, so that a crash affects no other check. */
 export function workerChecks({ client, directory, withinMs }: Surroundings): Checks {
   const ended = async (type: TaskType, input?: unknown, options?: Record<string, unknown>): Promise<RunView> => {
     const { runId } = await client.start(conformance, { type, input, options })
@@ -53,7 +55,7 @@ export function workerChecks({ client, directory, withinMs }: Surroundings): Che
     mustBe('the output', run.output, expected)
     return run
   }
-  /** What is journaled of its one task. */
+  /** The journaled result of its one task. */
   const completion = async ({ runId }: RunView) => {
     const event = (await client.history(runId)).find(({ type }) => type === 'task.completed')
     const { attempt = 1, iteration = 0 } = event as { attempt?: number; iteration?: number }
@@ -67,7 +69,7 @@ export function workerChecks({ client, directory, withinMs }: Surroundings): Che
       await eventually(`a worker for ${Object.keys(TASKS).join(', ')} is connected`, isRegistered, withinMs)
     },
     'echo: input and output arrive as they are': async () => void (await gives(ODD, 'echo', ODD)),
-    'fail-once: a failure is told, and the next attempt is another try': async () => {
+    'fail-once: a failure is reported, and the next attempt starts over': async () => {
       await gives({ attempt: 2 }, 'fail-once', undefined, AT_ONCE)
     },
     'fatal: what is of no use to try again is not tried again': async () => {

@@ -9,7 +9,7 @@ const Options = z.strictObject({
     .optional(),
 })
 
-/** Hands out one task as it is told to, so that the conformance suite can look at what a server or a worker makes of it. */
+/** Dispatches one task as its input says, so that the conformance suite can observe a server or a worker. */
 export const conformance = workflow(
   'conformance',
   {

@@ -5,7 +5,7 @@ import type { ServerMessage } from './messages.ts'
 
 type Ready = Extract<ServerMessage, { kind: 'ready' }>
 
-/** Where it is, and the next thing to paste. */
+/** The server's address, and the next command to try. */
 export function banner({ url, database, workflows, newToken }: Ready): string {
   const names = workflows.map(({ name }) => name).join(', ') || 'stored definitions'
   const first = firstToTry(workflows)
@@ -23,7 +23,7 @@ ${newToken === undefined ? '' : tokenNote(url, newToken)}`
 
 function tokenNote(url: string, token: string): string {
   return `
-  Workers in any language do what \`ctx.task\` hands out. A token for them, shown this once:
+  Workers in any language do what \`ctx.task\` dispatches. A token for them, shown this once:
 
     ${paint('bold', token)}
 
@@ -31,22 +31,25 @@ function tokenNote(url: string, token: string): string {
 `
 }
 
-/** The one every newcomer reads about, where there is one. */
+/** The workflow from the README, if there is one. */
 function firstToTry(workflows: Ready['workflows']): Ready['workflows'][number] | undefined {
   return workflows.find(({ name }) => name === 'nap') ?? workflows[0]
 }
 
 function curlFor(url: string, { name, example }: Ready['workflows'][number]): string {
   const body = JSON.stringify({ input: example })
-  return `curl -X POST ${url}/workflows/${encodeURIComponent(name)}/runs -H 'content-type: application/json' -d ${shellQuoted(body)}`
+  return (
+    `curl -X POST ${url}/workflows/${encodeURIComponent(name)}/runs -H 'content-type: application/json' ` +
+    `-d ${shellQuoted(body)}`
+  )
 }
 
 const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Another terminal does not know the PORT of this one. */
+/** Another terminal does not have this one's PORT. */
 const where = (url: string): string => (url === USUAL_URL ? '' : ` --url ${url}`)
 
-/** How the CLI is called: from the sources in this repository, from the package elsewhere. */
+/** The CLI's command: from the sources in this repository, from the package elsewhere. */
 export function overwinterCommand(): string {
   return extname(import.meta.filename) === '.ts' ? 'npm run -s overwinter --' : 'npx overwinter'
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 const LOOK_EVERY_MS = 200
 
-/** npm passes most signals on to its script, but cannot pass on its own SIGKILL: nobody would ever stop this process then. */
+/** npm passes most signals on to its script, but not its own SIGKILL: this process would run on without a parent. */
 export function endWithNpm(end: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return
   const npm = starter()
@@ -17,7 +17,7 @@ function starter(): number {
     const [, name, grandparent] = /\((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${parent}/stat`, 'utf8')) ?? []
     return name === 'sh' ? Number(grandparent) : parent
   } catch {
-    // Only Linux has /proc. Elsewhere the usual shells replace themselves with what they run.
+    // Only Linux has /proc. Elsewhere the usual shells replace themselves with their command.
     return parent
   }
 }

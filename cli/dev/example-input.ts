@@ -19,13 +19,13 @@ type JsonSchema = {
   maximum?: number
 }
 
-/** An input to try a workflow with, made from its schema; undefined when the schema cannot say what it wants. */
+/** An example input made from a workflow's schema; undefined if the schema cannot be described. */
 export function exampleInput({ options: { input } }: AnyWorkflow): unknown {
   const schema = jsonSchemaOf(input)
   return schema && exampleOf(schema)
 }
 
-/** Texts that have a form of their own. */
+/** Texts with a fixed form. */
 const FORMATS: Record<string, string> = {
   email: 'ada@example.com',
   uri: 'https://example.com',

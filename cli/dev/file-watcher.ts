@@ -1,10 +1,13 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** One save makes several events, and editors save several files. */
+/** One save causes several events, and editors save several files. */
 const SETTLE_MS = 60
 
-/** Tells when one of the given files changes. Folders are watched, not files: many editors replace a file to save it. */
+/**
+ * Reports when one of the given files changes. It watches folders, not files: many editors replace a file to
+ * save it.
+ */
 export class FileWatcher {
   private readonly files = new Set<string>()
   private readonly folders = new Map<string, FSWatcher>()

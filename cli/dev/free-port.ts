@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { FinalError } from './load-entry.ts'
 
-/** A server that was killed a moment ago may not have let go of its port yet. */
+/** A server that was killed a moment ago may still hold its port. */
 const PATIENCE_MS = 2_000
 const PAUSE_MS = 100
 
-/** Asked before the world is opened, so that a second server does not take runs from the first one and then gives up. */
+/** Called before the world is opened, so that a second server does not claim runs of the first one and then ends. */
 export async function waitForPort(port: number): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; ; ) {
     if (await isFree(port)) return

@@ -8,7 +8,7 @@ import type { NamedHandler } from '../../sdk/definitions/define.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
 import type { AnyWorkflow, LocalFunction, Schedule } from '../../sdk/index.ts'
 
-/** No change of the code can mend it: a wrong path, a port that is taken. */
+/** An error that no change of the code can fix: a wrong path, a port that is taken. */
 export class FinalError extends Error {}
 
 export interface Entry {
@@ -19,7 +19,7 @@ export interface Entry {
   functions: LocalFunction[]
 }
 
-/** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
+/** The exports of a file, in their order. `onLoad` is called for every loaded file, packages excluded. */
 export async function loadEntry(file: string, onLoad: (file: string) => void): Promise<Entry> {
   if (!existsSync(file)) {
     throw new FinalError(`there is no file ${file}; name the one that exports your workflows: overwinter dev <file>`)

@@ -1,8 +1,8 @@
-/** What the server of `overwinter dev` tells the process that watches over it. */
+/** Messages from the server of `overwinter dev` to its supervisor. */
 export type ServerMessage =
-  /** The workflow module, or something it imports: worth watching. */
+  /** The entry file, or a file that it imports: the supervisor watches it. */
   | { kind: 'loaded'; file: string }
-  /** `newToken`: a token for workers that was made just now, and is nowhere to be had later. */
+  /** `newToken`: a token for workers that was created just now, and is shown only once. */
   | {
       kind: 'ready'
       url: string
@@ -10,10 +10,10 @@ export type ServerMessage =
       workflows: { name: string; example?: unknown }[]
       newToken?: string
     }
-  /** `isFinal`: no change of the code can mend it. */
+  /** `isFinal`: no change of the code can fix it. */
   | { kind: 'failed'; message: string; isFinal: boolean }
 
-/** What it is told when it starts. */
+/** The options that the server starts with. */
 export interface ServerOptions {
   entry: string
   /** The file of the codec, if payloads are to be encoded. */

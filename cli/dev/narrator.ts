@@ -9,15 +9,15 @@ import { paint } from '../terminal.ts'
 interface Known {
   workflow: string
   waits?: string
-  /** The step that failed for good last, and with what. */
+  /** The step that failed last without further retries, and its error. */
   failed?: { step: string; text: string }
 }
 
-/** Tells the lives of runs as they are written down: when one starts, when a step fails, what it waits for, how it ends. */
+/** Prints what happens in runs as it is journaled: starts, failed steps, waits, ends. */
 export class Narrator {
   private readonly say: (line: string) => void
   private readonly now: () => number
-  /** Runs under way, and when they were last told to wait: the same wait is told once. */
+  /** Active runs, with their last reported wait: the same wait is reported once. */
   private readonly runs = new Map<string, Known>()
 
   constructor(say: (line: string) => void, now: () => number) {
@@ -25,7 +25,7 @@ export class Narrator {
     this.now = now
   }
 
-  /** The store itself, with somebody looking on. */
+  /** The store itself, with an observer. */
   around(store: RunStore): RunStore {
     const commit: RunStore['commit'] = async (said) => {
       const result = await store.commit(said)
@@ -109,7 +109,7 @@ export class Narrator {
     if (hasEnded(status as Parameters<typeof hasEnded>[0])) this.runs.delete(runId)
   }
 
-  /** What a step has failed with has been told. */
+  /** Empty if the step's failure has been reported. */
   private failure(runId: string, text: string): string {
     const failed = this.runs.get(runId)?.failed
     return failed?.text === text ? `failed with step '${failed.step}'` : `failed: ${text}`
@@ -121,7 +121,7 @@ export class Narrator {
   }
 }
 
-/** The message, and the first line of the user's own that the error came from. */
+/** The message, and the topmost line of user code in the stack. */
 function textOf(error: ErrorRecord): string {
   const root = error.name === 'StepError' && error.cause ? error.cause : error
   const frame = root.stack

@@ -12,8 +12,8 @@ import type { ServerMessage, ServerOptions } from './messages.ts'
 import { Narrator } from './narrator.ts'
 
 /**
- * The process in which the workflows of `overwinter dev` run. It is replaced whenever their code changes, which is what
- * a crash and a restart would do: runs that sleep do not notice.
+ * The process that runs the workflows of `overwinter dev`. It is replaced whenever their code changes, which
+ * is like a crash and a restart: sleeping runs are not affected.
  */
 
 const HTTP_GRACE_MS = 100
@@ -59,30 +59,36 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
   })
 }
 
-/** Nothing breaks; but whoever has changed the code of one of them wonders why the old code still runs. */
+/**
+ * Sharing a file is safe. But a developer who has changed the code of one process wonders why old code still
+ * runs.
+ */
 function sharedWith(neighbours: number, path: string): string {
   const who = neighbours === 1 ? 'another process runs' : `${neighbours} other processes run`
   return (
-    `${who} workflows in ${path} too (a second \`overwinter dev\`?). They share its runs: whoever is free takes a run, with its own code. ` +
+    `${who} workflows in ${path} too (a second \`overwinter dev\`?). They share its runs: the one that is free takes a run, with its own code. ` +
     'Stop one of them, or give this one a folder of its own: overwinter dev --data <folder>'
   )
 }
 
-/** So that a worker can be tried without asking for a token first. Only its hash is kept, so it is made once and told once. */
+/**
+ * Creates a token at the first start, so that a worker can be tried at once. Only its hash is stored, so it
+ * is shown once.
+ */
 async function firstToken(tokens: Tokens): Promise<string | undefined> {
   return (await tokens.list()).length > 0 ? undefined : (await tokens.create({ name: 'dev' })).token
 }
 
-// Ctrl-C reaches every process of the terminal; the one that watches over this one decides.
+// Ctrl-C reaches every process of the terminal; the supervisor decides when this one ends.
 process.on('SIGINT', () => {})
-// Whoever kills that one means this one too.
+// If the supervisor is killed, this process ends too.
 process.on('disconnect', () => process.exit(1))
 
 try {
   await serve(JSON.parse(process.argv[2]!) as ServerOptions)
 } catch (error) {
   const isFinal = error instanceof FinalError || error instanceof LocalFileError
-  // The stack of an error in the module shows where in it; that of ours shows nothing.
+  // The stack of an error in the module helps; the stack of an error of ours does not.
   await tell({ kind: 'failed', message: isFinal ? error.message : inspect(error), isFinal })
   process.exit(1)
 }

@@ -7,16 +7,16 @@ import { FileWatcher } from './file-watcher.ts'
 import type { ServerMessage, ServerOptions } from './messages.ts'
 
 const SERVER = join(import.meta.dirname, `server${extname(import.meta.filename)}`)
-/** A server that does not end when asked has a step that blocks the process. */
+/** A server that does not end on request has a step that blocks the process. */
 const STOP_MS = 3_000
 const KILLED = 137
 
-/** Keeps a server with the newest code running. */
+/** Keeps a server running with the newest code. */
 export class Supervisor {
   private options: ServerOptions
   private readonly watcher = new FileWatcher((file) => void this.reload(file))
   private child: ChildProcess | undefined
-  /** The server is about to end, and why is known. */
+  /** The server is about to end, for a known reason. */
   private isExpected = false
   private isReloading = false
   private hasGreeted = false
@@ -54,7 +54,7 @@ export class Supervisor {
   private heard(message: ServerMessage): void {
     if (message.kind === 'loaded') return this.watcher.add(message.file)
     if (message.kind === 'ready') {
-      // With port 0 the first server takes any; the next ones shall be found there too.
+      // With port 0 the first server takes any free port; later ones use the same.
       this.options = { ...this.options, port: Number(new URL(message.url).port) }
       say(this.hasGreeted ? paint('green', `  runs the new code on ${message.url}`) : banner(message))
       this.hasGreeted = true
@@ -62,13 +62,13 @@ export class Supervisor {
     }
     this.isExpected = true
     complain(`${paint('red', 'overwinter dev:')} ${message.message}`)
-    // Later, a file may be missing only until its editor has put the new one in its place.
+    // On a restart, a file may be missing only until its editor has replaced it.
     if (message.isFinal && !this.hasGreeted) this.finish(1)
     else this.waitForChange()
   }
 
   private ended(code: number | null, signal: NodeJS.Signals | null): void {
-    // Somebody killed the server on purpose; bringing it back would not be what they want.
+    // The server was killed on purpose, so it is not restarted.
     if (signal !== null) {
       complain(`the server was killed (${signal})`)
       return this.finish(KILLED)

@@ -7,21 +7,21 @@ import type { Session } from '../session.ts'
 
 export interface Check {
   name: string
-  /** `skipped`: nobody could look. */
+  /** `skipped`: it could not be checked. */
   state: 'ok' | 'warn' | 'bad' | 'skipped'
   text: string
 }
 
 type List = (filter: ListOptions) => Promise<RunPage>
 
-/** Wake-ups may be a little late; the sweeper of a deployment comes once a minute. */
+/** Wake-ups may be a little late; the sweeper of a deployment runs once a minute. */
 const OVERDUE_MS = 90_000
 const SLOW_MS = 2_000
 const SKEW_MS = 5_000
 const MOST_NAMED = 3
 const PAGE = 1_000
 
-/** Throws when nothing answers. */
+/** Throws when the server does not answer. */
 export async function checkServer(session: Session): Promise<Check[]> {
   const { url } = session.connection
   const began = Date.now()
@@ -54,13 +54,13 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
   const [stuck, failed] = await Promise.all([inState('stuck'), inState('failed')])
   return [
     { name: 'open', state: 'ok', text: `${count(open)} waiting, ${due.length} of them due now` },
-    verdict('overdue', overdue, 'bad', 'overdue: nobody has looked in time'),
+    verdict('overdue', overdue, 'bad', 'overdue: no runner has claimed them in time'),
     verdict('stuck', together([stuck]), 'bad', 'stuck: they wait for people; `overwinter show <run>` says why'),
     verdict('failed', together([failed]), 'warn', 'failed; `overwinter retry <run>` lets one go on'),
   ]
 }
 
-/** A schedule sleeps until it is due, unless it is paused; one that should have been up for a while is not being looked after. */
+/** A schedule sleeps until it is due, unless it is paused; one that is overdue has no runner. */
 export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Check[] {
   const late = schedules.filter(({ nextDue }) => nextDue !== undefined && nextDue < now - OVERDUE_MS)
   const text = (each: ScheduleView) =>
@@ -85,7 +85,7 @@ export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Che
   ]
 }
 
-/** Runs that were looked at. `isAll` is false where there are more than one page shows. */
+/** Checked runs. `isAll` is false if there is more than one page. */
 interface Looked {
   runs: RunSummary[]
   isAll: boolean

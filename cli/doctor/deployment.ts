@@ -10,11 +10,11 @@ interface Resource {
   id: string
 }
 
-/** As long as the alarm QueueAge waits. */
+/** The threshold of the alarm QueueAge. */
 const OLD_MS = 300_000
 const MINUTE_MS = 60_000
 const COUNTS: QueueAttributeName[] = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible']
-/** How CDK names what the construct makes, before eight digits of its own. */
+/** The names that CDK gives the construct's resources, without its eight digits. */
 const OURS = {
   queue: /WakeupsQueue[0-9A-F]{8}$/,
   deadLetters: /WakeupsDeadLetters[0-9A-F]{8}$/,
@@ -22,7 +22,7 @@ const OURS = {
 }
 const UNCHECKED = 'queues, dead letters and the schedule group were not checked'
 
-/** What the HTTP API does not show: looked at with AWS credentials, through the resources of the stack. */
+/** Checks that the HTTP API cannot make: it reads the stack's resources with AWS credentials. */
 export async function checkDeployment(account: AwsAccount, stack: string): Promise<Check[]> {
   try {
     const resources = await stackResources(account, stack)
@@ -40,7 +40,7 @@ export async function checkDeployment(account: AwsAccount, stack: string): Promi
   }
 }
 
-/** Says so where nobody asked for it. */
+/** Reported when --stack was not given. */
 export const deploymentUnchecked: Check = {
   name: 'stack',
   state: 'skipped',
@@ -80,7 +80,9 @@ async function checkDeadLetters(account: AwsAccount, url: string): Promise<Check
   const { visible, hidden } = await depthOf(account, url)
   const count = visible + hidden
   if (count === 0) return { name: 'dead-letters', state: 'ok', text: 'there are no dead letters' }
-  const text = `${count} dead letter${count === 1 ? '' : 's'}: runs that could not be marked as stuck, or messages of somebody else; see the log of the dead-letters function`
+  const text =
+    `${count} dead letter${count === 1 ? '' : 's'}: runs that could not be marked as stuck, or ` +
+    'messages of another sender; see the log of the dead-letters function'
   return { name: 'dead-letters', state: 'bad', text }
 }
 
@@ -111,7 +113,7 @@ async function depthOf(account: AwsAccount, QueueUrl: string): Promise<{ visible
   return { visible, hidden }
 }
 
-/** SQS itself does not tell; CloudWatch does, some minutes late, and only while the queue is in use. */
+/** SQS does not report it; CloudWatch does, some minutes late, and only while the queue is in use. */
 async function ageOfOldest(account: AwsAccount, queueUrl: string): Promise<number | undefined> {
   const now = Date.now()
   const xml = await account.query('monitoring', 'GetMetricStatistics', {

@@ -14,7 +14,7 @@ interface Flow {
 /** Runs may be paused one by one. */
 const MOST_NAMED = 5
 
-/** Whoever asks why nothing moves may have forgotten what was paused. */
+/** Reports pauses, which an operator may have forgotten. */
 export function checkFlow({ pauses, limits, queued }: Flow, now = Date.now()): Check[] {
   const widestFirst = pauses.toSorted((a, b) => breadth(b) - breadth(a))
   const closed = limits.filter(({ paused }) => paused)
@@ -37,9 +37,11 @@ const breadth = ({ scope }: PauseView): number => ('all' in scope ? 2 : 'workflo
 function ofPause(pause: PauseView, now: number): Check {
   const { scope, since, perSecond, waiting = { count: 0 } } = pause
   const what = scopeInWords(scope)
-  const line = `${runsInWords(waiting)} in line`
+  const line = `${runsInWords(waiting)} queued`
   if (perSecond !== undefined) return { name: 'pauses', state: 'ok', text: `${what} ${stateInWords(pause)}; ${line}` }
-  const text = `${what} has been paused for ${span(Math.max(0, now - since))}, ${line}; \`${resumeCommand(scope)}\` lets it go on`
+  const text =
+    `${what} has been paused for ${span(Math.max(0, now - since))}, ${line}; ` +
+    `\`${resumeCommand(scope)}\` resumes it`
   return { name: 'pauses', state: 'warn', text }
 }
 
@@ -51,18 +53,22 @@ const ofOthers = (left: number): Check => ({
 
 function ofLimit(limit: LimitView): Check {
   const { count, isMore } = totalsOf(limit).waiting
-  const text = `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} in line; \`${resumeLimitCommand(limit.name)}\` lets them in`
+  const text =
+    `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} ` +
+    `queued; \`${resumeLimitCommand(limit.name)}\` resumes it`
   return { name: 'limits', state: 'warn', text }
 }
 
 function ofDamaged(limit: LimitView): Check {
   const [first, ...others] = damageOf(limit)
   const more = others.length === 0 ? '' : ` and ${others.length} more`
-  const text = `limit '${limit.name}' cannot be read: ${first}${more}; put it right, or drop it with \`${dropCommand(limit.name)}\``
+  const text =
+    `limit '${limit.name}' cannot be read: ${first}${more}; repair it, or drop it with ` +
+    `\`${dropCommand(limit.name)}\``
   return { name: 'limits', state: 'bad', text }
 }
 
-/** To be queued is what limits are for; it is worth a warning where something is paused. */
+/** Queued runs are what limits are for; they are worth a warning if something is paused. */
 function ofQueued({ runs, cursor }: RunPage, isHeldBack: boolean): Check {
   const count = { count: runs.length, ...(cursor !== undefined && { isMore: true as const }) }
   if (runs.length === 0) return { name: 'queued', state: 'ok', text: 'no run is queued' }

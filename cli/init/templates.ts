@@ -1,7 +1,7 @@
 import { OLDEST_NODE } from '../../sdk/base/node-version.ts'
 import { agents, llms } from './for-agents.ts'
 
-/** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */
+/** The files of a new project, by name. Each is short, and like a file that a person would write. */
 export function templates(name: string, versions: Record<string, string>, alarms?: string): Record<string, string> {
   return {
     'package.json': packageJson(name, versions),
@@ -66,19 +66,21 @@ export { signUp } from './sign-up.ts'
 const SIGN_UP = `import { signal, workflow } from 'overwinter'
 import * as z from 'zod'
 
+const Person = z.object({ name: z.string() })
 export const confirmed = signal('confirmed', z.object({ plan: z.string() }))
 
-/** Somebody signs up, has three days to confirm, and is asked a day later how it goes. */
-export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }), signals: [confirmed] }, async (ctx, { name }) => {
-  // A step runs once. After a crash or a failure it runs again, under the same idempotency key.
+/** A person signs up, has three days to confirm, and is asked a day later how they like it. */
+export const signUp = workflow('sign-up', { input: Person, signals: [confirmed] }, async (ctx, { name }) => {
+  // A step runs once. After a crash or a failure it runs again, with the same idempotency key.
   await ctx.step('send-mail', ({ idempotencyKey }) => sendMail(\`Dear \${name}, please confirm\`, idempotencyKey))
 
-  // Holds nothing while it waits.
+  // The run uses no compute while it waits.
   const answer = await ctx.waitFor(confirmed, { timeout: '3d' })
   if (!answer) return { status: 'expired' }
 
   await ctx.sleep('settle in', '1d')
-  await ctx.step('ask', ({ idempotencyKey }) => sendMail(\`Dear \${name}, do you like \${answer.plan}?\`, idempotencyKey))
+  const question = \`Dear \${name}, do you like \${answer.plan}?\`
+  await ctx.step('ask', ({ idempotencyKey }) => sendMail(question, idempotencyKey))
   return { status: 'confirmed', plan: answer.plan }
 })
 
@@ -92,7 +94,7 @@ import { test } from 'node:test'
 import { testEnv } from 'overwinter/testing'
 import { confirmed, signUp } from './sign-up.ts'
 
-test('somebody who confirms is asked a day later', async () => {
+test('a person who confirms is asked a day later', async () => {
   const env = await testEnv({ workflows: [signUp] })
   const mails: string[] = []
   env.stub('send-mail', () => void mails.push('confirm'))
@@ -122,15 +124,15 @@ const app = new App()
 const stack = new Stack(app, '${stackName(name)}')
 const { api } = new Overwinter(stack, 'Workflows', {
   entry: 'workflows/index.ts',
-  // The most runs that are worked on at a time. A new AWS account has ten functions in all: raise this with its quota.
+  // The most runs at a time. A new AWS account may run ten functions in all: raise this with its quota.
   maxConcurrency: 5,
-  // A mail address or the ARN of an SNS topic, from \`context\` in cdk.json: { "app": …, "context": { "alarms": "ops@example.com" } }
+  // A mail address or the ARN of an SNS topic, from cdk.json: "context": { "alarms": "ops@example.com" }
   alarmsTo: app.node.tryGetContext('alarms'),
 })
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })
 `
 
-/** CloudFormation wants letters, digits and hyphens, a letter first. */
+/** A stack's name has letters, digits and hyphens, a letter first. */
 function stackName(name: string): string {
   const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
   const joined = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')

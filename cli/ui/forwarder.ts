@@ -9,28 +9,28 @@ interface Known {
   pattern: RegExp
 }
 
-/** Tells of changes as they happen, where there is such a route. */
+/** The route that streams changes, if the API has it. */
 const CHANGES = '/changes'
 
 /** More than the longest time that the API holds a request. */
 const TIMEOUT_MS = 35_000
 const PASSED_ON = ['accept', 'content-type', 'idempotency-key']
 const PASSED_BACK = ['content-type', 'retry-after', 'location']
-/** Whatever comes back is to be looked at, and never to be run. */
+/** Answers may be displayed, and must never run as code. */
 const HARMLESS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
 }
 
-/** Hands requests on to an API, with the proof that it asks for: only those that its OpenAPI document has. */
+/** Forwards requests to an API with its credentials: only requests that are in its OpenAPI document. */
 export class Forwarder {
   private readonly connection: TransportOptions
   private readonly base: string
   private readonly routes: Known[]
-  /** With --read-only: the paths that may be looked at. */
+  /** With --read-only: the paths that may be read. */
   private readonly readable: ReadonlySet<string> | undefined
-  /** Whether it tells of changes as they happen. */
+  /** Whether it streams changes. */
   readonly hasChanges: boolean
 
   private constructor(connection: TransportOptions, paths: Paths, readable?: ReadonlySet<string>) {
@@ -43,7 +43,7 @@ export class Forwarder {
     )
   }
 
-  /** Asks the API first what it has: so a wrong address is told of before anybody opens a page. */
+  /** First asks the API for its routes: a wrong address is reported before a page is opened. */
   static async to(connection: TransportOptions, isReadOnly: boolean): Promise<Forwarder> {
     const response = await new Forwarder(connection, { '/openapi.json': { get: true } }).fetch(
       new Request(`${connection.url.replace(/\/+$/, '')}/openapi.json`),
@@ -51,12 +51,14 @@ export class Forwarder {
     const text = await response.text()
     if (response.status === 401 || response.status === 403)
       throw new Failure(
-        `${connection.url} lets nobody in without proof (${response.status}); give --token, or --profile for an API with IAM`,
+        `${connection.url} refuses requests without credentials (${response.status}); give --token, or ` +
+          '--profile for an API with IAM',
       )
     const paths = response.ok ? pathsIn(text) : undefined
     if (!paths)
       throw new Failure(
-        `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the address right, with its stage if it has one?`,
+        `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the ` +
+          'address right, with its stage if it has one?',
       )
     return new Forwarder(connection, paths, isReadOnly ? await readablePaths() : undefined)
   }
@@ -66,14 +68,14 @@ export class Forwarder {
     const path = target.split('?', 1)[0]!
     const asked = method === 'HEAD' ? 'GET' : method
     const url = URL.parse(this.base + target)
-    // `%2e%2e` is one part of a path to us, and a step up to who resolves it.
+    // For us `%2e%2e` is one part of a path; a server that decodes it goes up a level.
     const isPlain = url?.pathname === new URL(this.base).pathname.replace(/\/$/, '') + path
     if (!url || !isPlain || !this.routes.some((route) => route.method === asked && route.pattern.test(path)))
       return new HttpProblem('unknown-route', `the API has no ${method} ${path}; see /openapi.json`).toResponse()
     if (!this.isReadable(asked, path))
       return new HttpProblem(
         'forbidden',
-        'this dashboard was started with --read-only: it changes nothing, and hands out nothing to change something by',
+        'this dashboard was started with --read-only: it changes nothing, and hides links and tokens',
       ).toResponse()
     const headers = new Headers(
       PASSED_ON.flatMap((name) =>
@@ -97,7 +99,7 @@ export class Forwarder {
     }
   }
 
-  /** However it is spelt: some gateways resolve `%2F` before they look which route it is. */
+  /** However it is spelt: some gateways decode `%2F` before they match the route. */
   private isReadable(method: string, path: string): boolean {
     const { readable } = this
     if (!readable) return true
@@ -112,12 +114,12 @@ export class Forwarder {
   private async fetch(request: Request, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<Response> {
     const { token, sign, fetch: send = fetch } = this.connection
     if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
-    // Where it leads is for the page to see, and not to be asked with our proof.
+    // The page sees a redirect; it is not followed with our credentials.
     return send(sign ? await sign(request) : request, { signal, redirect: 'manual' })
   }
 }
 
-/** A page that is closed ends its stream. That is no error, so the server must not print one. */
+/** A closed page ends its stream. That is no error, so the server must not print one. */
 function untilGone(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): ReadableStream<Uint8Array> | null {
   if (!body) return null
   return ReadableStream.from(
@@ -131,9 +133,9 @@ function untilGone(body: ReadableStream<Uint8Array> | null, signal: AbortSignal)
   )
 }
 
-/** What a caller who may only read may ask for. The list of open callbacks has the tokens that they are answered by. */
+/** The paths for read-only callers. The list of open callbacks contains their tokens, so it is excluded. */
 async function readablePaths(): Promise<ReadonlySet<string>> {
-  // Loaded late: other commands do without the API.
+  // Loaded on demand: other commands do without the API.
   const { ROUTES } = await import('../../functions/http/app.ts')
   return new Set([
     CHANGES,
@@ -149,7 +151,7 @@ function decoded(path: string): string {
   }
 }
 
-/** `/runs/{id}` takes one part of a path for `{id}`, whatever is in it. */
+/** `/runs/{id}` matches any single part of a path for `{id}`. */
 function patternOf(path: string): RegExp {
   const parts = path
     .split('/')

@@ -5,8 +5,8 @@ import { HttpProblem } from '../../functions/http/problem.ts'
 const secret = () => randomBytes(24).toString('base64url')
 
 /**
- * Lets in one browser, which has come by the link that was printed. Behind this server are the credentials of whoever started it, and every page and every program on the
- * machine can reach it.
+ * Accepts one browser: the one that opened the printed link. This server uses the credentials of the person
+ * who started it, and every page and program on the machine can reach it.
  */
 export class Guard {
   private readonly hosts: ReadonlySet<string>
@@ -15,19 +15,19 @@ export class Guard {
 
   constructor(port: number) {
     this.hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`])
-    // Browsers do not tell ports apart when they send cookies.
+    // Browsers send cookies to all ports of a host.
     this.cookie = { name: `overwinter-ui-${port}`, value: secret() }
   }
 
-  /** What the link ends with. It opens the door once. */
+  /** The query of the link. It is accepted once. */
   get query(): string {
     return `?key=${this.key}`
   }
 
-  /** Why a request is not let in, if it is not. */
+  /** Why a request is refused, if it is. */
   refusal(headers: IncomingHttpHeaders): HttpProblem | undefined {
     const { host = '', origin } = headers
-    // A foreign name is how DNS rebinding looks from here.
+    // A foreign host name indicates DNS rebinding.
     if (!this.hosts.has(host))
       return new HttpProblem(
         'foreign-origin',
@@ -46,7 +46,10 @@ export class Guard {
     return undefined
   }
 
-  /** For who comes by the link: a cookie, and on to the page. The page goes there by itself, so that the cookie counts wherever the link was clicked. */
+  /**
+   * For a request by the link: sets a cookie and sends the browser to the page. The page redirects by itself,
+   * so that the cookie is sent wherever the link was clicked.
+   */
   admit(url: URL, { host = '' }: IncomingHttpHeaders): Response | undefined {
     const given = url.searchParams.get('key')
     if (given === null || this.key === undefined || !this.hosts.has(host) || !isSame(given, this.key)) return undefined
@@ -65,7 +68,7 @@ export class Guard {
   }
 }
 
-/** Who is not let in, as a page for who came with a browser's own eyes, and not as a script. */
+/** A refusal as a page for a person, and as a problem for a script. */
 export function refusalPage(refusal: HttpProblem, { accept = '' }: IncomingHttpHeaders): Response {
   const answer = refusal.toResponse()
   if (answer.status !== 401 || !accept.includes('text/html')) return answer
@@ -73,12 +76,13 @@ export function refusalPage(refusal: HttpProblem, { accept = '' }: IncomingHttpH
 }
 
 const USED = `<h1>This page is open for one browser only</h1>
-<p>The link that <code>overwinter ui</code> prints works once. If this is not the browser that it was opened in, or its cookies are gone,
-stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
+<p>The link that <code>overwinter ui</code> prints works once. If this is not the browser that it was opened in,
+or its cookies are gone, stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
 
 function page(content: string, status: number, headers: Record<string, string> = {}): Response {
   return new Response(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">${content}`,
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" ' +
+      `content="width=device-width">${content}`,
     {
       status,
       headers: {

@@ -18,13 +18,16 @@ import { Guard, refusalPage } from './guard.ts'
 export interface UiOptions {
   port: number
   isReadOnly: boolean
-  /** Has the code of the workflows, for looking at where runs stood. */
+  /** The code of the workflows, to show where runs stood. */
   entry?: string
 }
 
 const REPLAY = /^\/runs\/([^/]+)\/replay$/
 
-/** The dashboard for a deployment, on this machine alone: the page, and what it asks of the API. Nothing is deployed for it. */
+/**
+ * The dashboard for a deployment, on this machine: the page, and its requests to the API. Nothing is deployed
+ * for it.
+ */
 export async function serveUi(
   connection: TransportOptions,
   client: OverwinterClient,
@@ -45,7 +48,7 @@ export async function serveUi(
   async function answer(request: Request, incoming: IncomingMessage): Promise<Response> {
     const { url: target = '/', headers } = incoming
     const url = URL.parse(`http://here${target}`) ?? new URL('http://here/')
-    // Who only looks whether there is something does not use the link up.
+    // A HEAD request does not use the link up.
     const admitted = request.method === 'GET' && url.searchParams.has('key') ? guard.admit(url, headers) : undefined
     if (admitted) return admitted
     const refusal = guard.refusal(headers)
@@ -90,7 +93,8 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         error.code === 'EADDRINUSE'
           ? new Failure(
-              `port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any that is free`,
+              `port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any ` +
+                'that is free',
             )
           : error,
       ),

@@ -1,11 +1,11 @@
 import { pathStep } from '../../sdk/base/path-step.ts'
 import type { Field, Shape } from './schema.ts'
 
-/** What is in the fields, as it was typed: half a number is half a number. */
+/** The content of the fields, as it was typed: half a number is half a number. */
 export type Draft = string | boolean | undefined | Draft[] | { [name: string]: Draft }
 
 export interface FieldProblem {
-  /** `$.address.street`, as the server names it too. */
+  /** `$.address.street`, as the server names it. */
   path: string
   message: string
 }
@@ -29,12 +29,12 @@ export function emptyDraft({ shape, initial }: Field): Draft {
   return initial === undefined ? '' : String(initial)
 }
 
-/** The value that the fields make; undefined for what is left empty. Everything that is wrong with it goes to `problems`. */
+/** The value of the fields; undefined for an empty one. All problems go to `problems`. */
 export function filledIn(field: Field, draft: Draft, path: string, problems: FieldProblem[]): unknown {
   const wrong = (message: string) => void problems.push({ path, message })
   const { shape, isRequired } = field
   if (shape.kind === 'object') {
-    // What may be left out, and has nothing in it, is left out with all that it would need.
+    // An optional group without any content is omitted, with its required fields.
     if (!isRequired && isUntouched(draft)) return undefined
     const given = (draft ?? {}) as { [name: string]: Draft }
     const entries = shape.fields.map(
@@ -56,7 +56,7 @@ export function filledIn(field: Field, draft: Draft, path: string, problems: Fie
   return READ[shape.kind](text, shape as never, wrong)
 }
 
-/** Nothing was typed into it, however deep. */
+/** Nothing was typed into it, at any depth. */
 function isUntouched(draft: Draft): boolean {
   if (typeof draft === 'object') return Object.values(draft).every(isUntouched)
   return draft === undefined || draft === false || (typeof draft === 'string' && draft.trim() === '')
@@ -98,7 +98,7 @@ const READ: { [K in Exclude<Shape['kind'], 'object' | 'list'>]: Read<K> } = {
   },
 }
 
-/** A pattern that this browser cannot read is left to the server. */
+/** The server checks a pattern that this browser does not support. */
 function fits(text: string, pattern: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(text)

@@ -12,7 +12,7 @@ interface FieldProps {
   onChange(draft: Draft): void
 }
 
-/** A field, or a group of them, with what is wrong beside it. */
+/** A field, or a group of them, with its problems beside it. */
 export function FormField(props: FieldProps) {
   const { shape } = props.field
   if (shape.kind === 'object') return <Group {...props} fields={shape.fields} />
@@ -48,7 +48,7 @@ function Group({ field, fields, draft, path, problems, onChange }: FieldProps & 
   )
 }
 
-/** Several fields that belong together, under the title of what they make. */
+/** Several fields that belong together, under the title of their object. */
 function Framed({
   field,
   path,

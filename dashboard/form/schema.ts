@@ -1,6 +1,6 @@
 export type JsonSchema = { [key: string]: unknown }
 
-/** What a field is, as far as a form can ask for it. Everything else is asked for as JSON. */
+/** The field types that a form supports. Everything else is entered as JSON. */
 export type Shape =
   | {
       kind: 'text'
@@ -25,7 +25,7 @@ export interface Field {
   initial?: unknown
 }
 
-/** A schema may refer to itself; forms end here. */
+/** A schema may refer to itself; forms end at this depth. */
 const DEEPEST = 5
 const FORMATS = ['date', 'date-time', 'email', 'uri'] as const
 
@@ -50,7 +50,7 @@ export function fieldOf(
   }
 }
 
-/** References followed, and `null` as one of two possibilities taken as "may be left empty". */
+/** References resolved, and `null` as one of two options taken as "may be left empty". */
 function simplified(schema: JsonSchema, root: JsonSchema, hops = 0): JsonSchema {
   const { $ref, ...rest } = schema
   if (typeof $ref === 'string' && hops < DEEPEST) return simplified({ ...lookUp($ref, root), ...rest }, root, hops + 1)
@@ -87,7 +87,7 @@ function shapeOf(schema: JsonSchema, root: JsonSchema, level: number): Shape {
         : { kind: 'json' }
     case 'object': {
       const properties = schema.properties as Record<string, JsonSchema> | undefined
-      // What takes any key cannot be asked for field by field.
+      // An object with arbitrary keys cannot be entered field by field.
       if (!properties || Object.keys(properties).length === 0) return { kind: 'json' }
       const required = (schema.required as string[] | undefined) ?? []
       return {
@@ -113,7 +113,7 @@ function textOf({ format, minLength, maxLength, pattern }: JsonSchema): Shape {
   }
 }
 
-/** Zod writes the limits of safe integers, which say nothing to people. */
+/** Zod writes the limits of safe integers, which mean nothing to people. */
 function limitsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, type }: JsonSchema): {
   min?: number
   max?: number

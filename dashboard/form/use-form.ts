@@ -5,7 +5,7 @@ import { type Field, fieldOf, type JsonSchema } from './schema.ts'
 
 const AS_JSON: Field = { name: '', isRequired: false, shape: { kind: 'json' } }
 
-/** A value that somebody fills in, by fields where the schema says which, or as JSON. */
+/** A value that a person enters, by fields if the schema describes them, or as JSON. */
 export function useValue(schema: JsonSchema | undefined, root: string) {
   const fields = useMemo(() => (schema === undefined ? AS_JSON : fieldOf(schema)), [schema])
   const [isJson, setJson] = useState(false)
@@ -13,7 +13,7 @@ export function useValue(schema: JsonSchema | undefined, root: string) {
   const [draft, setDraft] = useState<Draft>(() => emptyDraft(fields))
   const [text, setText] = useState<Draft>('')
   const read = (problems: FieldProblem[]) => filledIn(field, isJson ? text : draft, root, problems)
-  /** What was filled in so far comes along. */
+  /** Keeps what was entered so far. */
   const toggle = () => {
     if (!isJson) setText(JSON.stringify(filledIn(fields, draft, root, []), null, 2) ?? '')
     setJson(!isJson)
@@ -30,7 +30,7 @@ export function useValue(schema: JsonSchema | undefined, root: string) {
   }
 }
 
-/** Sends once, however often it is asked to: the same content goes under the same key. */
+/** Sends once: repeated clicks send the same content under the same key. */
 export function useSending(send: (body: unknown, key: string) => Promise<void>) {
   const [problems, setProblems] = useState<FieldProblem[]>([])
   const [refusal, setRefusal] = useState<Refusal | undefined>()
@@ -54,7 +54,7 @@ export function useSending(send: (body: unknown, key: string) => Promise<void>) 
       await send(body, last.current.key)
       last.current = { text: '', key: '' }
     } catch (error) {
-      // The banner says it; what was typed is still there, and goes under the same key.
+      // The banner shows the error; the content is kept, and is sent under the same key.
       if (error instanceof Unreachable) return
       if (!(error instanceof Refusal)) throw error
       const mine = error.problems.filter(({ path }) => isAField(path))

@@ -2,7 +2,7 @@ import type { FieldProblem } from './draft.ts'
 import { FormField } from './fields.tsx'
 import type { useValue } from './use-form.ts'
 
-/** The fields of a value, with a way to write it as JSON instead. */
+/** The fields of a value, with an option to write it as JSON. */
 export function ValueForm({
   value,
   problems,

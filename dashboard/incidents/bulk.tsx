@@ -19,7 +19,9 @@ const DOES: Record<BulkAction, { title: string; verb: string; text: string }> = 
   rerun: {
     title: 'Rerun all',
     verb: 'rerun',
-    text: 'For each failed run a new one with the same input begins at its beginning. The failed ones stay as they are, and each is rerun once.',
+    text:
+      'For each failed run, a new one with the same input starts. The failed runs stay as they are, and ' +
+      'each is rerun once.',
   },
   cancel: {
     title: 'Cancel all',
@@ -47,7 +49,7 @@ interface BulkProps {
   onClose(): void
 }
 
-/** First what would be done, then the doing: by a run of its own, which can be watched and cancelled. */
+/** First shows what it would do. A run of its own then does it, which can be watched and cancelled. */
 export function BulkDialog({ action, incident, since, onClose }: BulkProps) {
   const [fields, setFields] = useState({ perSecond: '10', limit: '1000', tag: '' })
   const [tried, setTried] = useState<Tried | undefined>()

@@ -13,7 +13,7 @@ import { Since } from './since.tsx'
 export function IncidentPage({ fingerprint }: { fingerprint: string }) {
   const since = selected('since')
   const loaded = useLoaded(`incidents ${since}`, (signal) => listIncidents({ since }, signal), always)
-  // The dialog stays when the incident is over, which is what it is for.
+  // The dialog stays open when the incident is over, to show the result.
   const [open, setOpen] = useState<{ action: BulkAction; incident: Incident } | undefined>()
   return (
     <div class="page">

@@ -14,7 +14,7 @@ const DONE: Record<BulkAction, string> = {
   terminate: 'terminated',
 }
 
-/** What the run that does it has done so far, and what it could not do. */
+/** What the bulk run has done so far, and what it could not do. */
 export function Outcome({ action, started }: { action: BulkAction; started: Standing }) {
   const loaded = useLoaded(
     `bulk ${started.runId}`,

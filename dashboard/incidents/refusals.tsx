@@ -4,7 +4,7 @@ import { href } from '../route.ts'
 
 const NAMED = 3
 
-/** The runs that it cannot be done to, by why. */
+/** The runs that refuse the action, by reason. */
 export function Refusals({ refused }: { refused: readonly Refused[] }) {
   if (refused.length === 0) return null
   return (

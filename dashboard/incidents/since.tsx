@@ -7,7 +7,7 @@ const AGO: readonly [title: string, ms: number][] = [
   ['24 h', 86_400_000],
 ]
 
-/** What has gone wrong since a deployment, for example. */
+/** Filters by time, for example failures since a deployment. */
 export function Since({ since }: { since: string | undefined }) {
   const change = (at: string | undefined) => select({ since: at })
   return (

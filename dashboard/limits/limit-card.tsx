@@ -19,7 +19,10 @@ import { SetLimit } from './set-limit.tsx'
 
 type Action = 'set' | 'pause' | 'resume' | 'reset'
 
-/** A limit: its numbers, who is inside and who waits, and what can be done about it. `isAlone`: the page bears its name. */
+/**
+ * A limit: its numbers, what is inside, its queue, and its actions. `isAlone`: the page has its name as the
+ * title.
+ */
 export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlone?: boolean }) {
   const { name, code, isSet, paused, gates, hasMore } = limit
   const { inside, waiting } = totalsOf(limit)
@@ -35,7 +38,7 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
           <strong>{inForceInWords(limit)}</strong>
           {isSet && <span class="muted"> set here; the code has {specInWords(code)}</span>}
         </p>
-        {paused && <span class="status is-stuck">paused: nobody is let in</span>}
+        {paused && <span class="status is-stuck">paused: admits nothing</span>}
         {damageOf(limit).map((problem) => (
           <p key={problem} class="trouble">
             Cannot be read: {problem}. Put it right, or reset the limit to drop it.
@@ -50,7 +53,7 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
         <table class="table">
           <thead>
             <tr>
-              {['Key', 'Inside', 'Waiting', 'First in line', 'Stay'].map((title) => (
+              {['Key', 'Inside', 'Queued', 'Next', 'Stay'].map((title) => (
                 <th key={title}>{title}</th>
               ))}
             </tr>
@@ -117,12 +120,12 @@ function holderAsWritten(name: string): string {
 const WORDS = {
   pause: {
     verb: 'Pause',
-    text: 'Nobody is let in until it is resumed. Whoever is inside stays there; whoever comes waits in line.',
+    text: 'It admits nothing until it is resumed. What is inside stays there; new runs and steps are queued.',
   },
-  resume: { verb: 'Resume', text: 'Those in line are let in again, as far as the limit allows.' },
+  resume: { verb: 'Resume', text: 'Queued runs and steps are admitted again, as far as the limit allows.' },
   reset: {
     verb: 'Reset',
-    text: 'The numbers of the code count again, and what cannot be read is dropped. Whoever is inside stays there.',
+    text: 'The numbers of the code apply again, and unreadable state is dropped. What is inside stays there.',
   },
 } as const
 

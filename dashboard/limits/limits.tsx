@@ -6,7 +6,7 @@ import { href } from '../route.ts'
 import { LimitCard } from './limit-card.tsx'
 import { Pauses } from './pauses.tsx'
 
-/** Whoever looks counts lines, so it is not done for every run that moves. */
+/** Reading limits counts queue entries on the server, so it is not repeated for every change of a run. */
 const GAP_MS = 500
 
 export function LimitsPage() {
@@ -34,7 +34,7 @@ export function LimitsPage() {
   )
 }
 
-/** One of them, at an address of its own. */
+/** The page of one limit. */
 export function LimitPage({ name }: { name: string }) {
   const loaded = useLoaded(`limit ${name}`, (signal) => getLimit(name, signal), always, GAP_MS)
   useLooking(loaded.reload)

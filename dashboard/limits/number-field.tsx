@@ -27,7 +27,7 @@ export function NumberField({ name, label, value, problems, onInput }: NumberFie
   )
 }
 
-/** A whole number from 1; says so where it is none. */
+/** A whole number from 1; adds a problem if it is not one. */
 export function wholeIn(text: string, name: string, most: number, found: FieldProblem[]): number {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 1 || value > most)

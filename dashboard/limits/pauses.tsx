@@ -14,7 +14,7 @@ import { ResumeDialog } from './resume.tsx'
 const GAP_MS = 500
 const ALL: PauseScope = { all: true }
 
-/** What is paused, on top: whoever wonders why nothing moves looks here. */
+/** The pauses, at the top: they explain why runs do not move. */
 export function Pauses() {
   const loaded = useLoaded('pauses', listPauses, always, GAP_MS)
   useLooking(loaded.reload)
@@ -46,7 +46,7 @@ export function Pauses() {
           title="Pause everything"
           verb="Pause everything"
           isGrave
-          text="Nothing new begins, in any workflow: new runs queue, sleeping ones stay due, steps that run end. It holds until it is resumed, deployments included."
+          text="Nothing new begins, in any workflow: new runs queue, sleeping ones stay due, running steps end. It holds until it is resumed, deployments included."
           onDo={async (key) => void (await pauseRuns(ALL, key))}
           onClose={() => ask(false)}
         />
@@ -69,7 +69,7 @@ function Pause({ pause }: { pause: PauseView }) {
       </span>
       <span class="muted">
         paused <Ago at={since} />
-        {waiting && `, ${runsInWords(waiting)} in line`}
+        {waiting && `, ${runsInWords(waiting)} queued`}
       </span>
       <button
         type="button"

@@ -10,12 +10,12 @@ import { NumberField, wholeIn } from './number-field.tsx'
 interface ResumeProps {
   scope: PauseScope
   name: string
-  /** How fast it goes on already. */
+  /** The rate at which it has been resumed already. */
   perSecond: number | undefined
   onClose(): void
 }
 
-/** Asks how fast: what has piled up is not to come all at once. */
+/** Asks for a rate: queued runs should not all start at once. */
 export function ResumeDialog({ scope, name, perSecond = USUAL_PER_SECOND, onClose }: ResumeProps) {
   const [rate, setRate] = useState(String(perSecond))
   const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
@@ -35,7 +35,7 @@ export function ResumeDialog({ scope, name, perSecond = USUAL_PER_SECOND, onClos
   return (
     <Dialog title={`Resume ${name}`} onClose={onClose}>
       <form class="stack" onSubmit={send} noValidate>
-        <p>Those in line go on gradually, the oldest and those of the highest priority first.</p>
+        <p>Queued runs go on gradually, the oldest and those of the highest priority first.</p>
         <NumberField name="perSecond" label="Runs a second" value={rate} problems={problems} onInput={setRate} />
         <DialogEnd refusal={refusal} onClose={onClose}>
           <button type="submit" class="primary" aria-disabled={isSending}>

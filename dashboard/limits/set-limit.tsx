@@ -10,7 +10,7 @@ import { NumberField, wholeIn } from './number-field.tsx'
 
 const MOST = { concurrency: MOST_CONCURRENCY, rate: MOST_RATE }
 
-/** Other numbers than those of the code, until they are reset. */
+/** Sets other numbers than those of the code, until they are reset. */
 export function SetLimit({ limit, onClose }: { limit: LimitView; onClose: () => void }) {
   const { name, code, inForce } = limit
   const takes = takenBy(limit)
@@ -46,7 +46,7 @@ export function SetLimit({ limit, onClose }: { limit: LimitView; onClose: () => 
     <Dialog title={`Set ${name}`} onClose={onClose}>
       <form class="stack" onSubmit={send} noValidate>
         <p>
-          It counts at once, for those in line too, until it is reset. The code has {specInWords(code)}. What is left
+          It applies at once, to queued runs too, until it is reset. The code has {specInWords(code)}. What is left
           empty stays as it is.
         </p>
         {takes.concurrency && field('concurrency', 'At once')}

@@ -2,10 +2,10 @@ import { config } from '../settings.ts'
 import { lost, onFound, serverIsGone } from './connection.ts'
 import { nextPause, PACE } from './pace.ts'
 
-/** Runs that may look different now; `all` where nobody knows which. */
+/** Runs that may have changed; `all` if it is not known which. */
 export type Changed = ReadonlySet<string> | 'all'
 
-/** Reads anew what the change concerns, and says whether there was anything new. */
+/** Reloads what the change affects, and returns whether there was anything new. */
 export type Follower = (changed: Changed) => Promise<boolean> | undefined
 
 const followers = new Set<Follower>()
@@ -23,7 +23,7 @@ export function follow(follower: Follower): () => void {
   }
 }
 
-/** Somebody has done something, so there will be something to see soon. */
+/** Called after an action, which will soon have a visible effect. */
 export function hurry(): void {
   pauseMs = PACE.shortestMs
   void tell('all')
@@ -40,7 +40,7 @@ function resume(): void {
   else if (timer === undefined) poll()
 }
 
-/** A page that nobody sees asks nothing. */
+/** A hidden page does not poll. */
 function pause(): void {
   source?.close()
   source = undefined
@@ -52,7 +52,7 @@ function listen(): EventSource {
   const stream = new EventSource('/changes')
   stream.addEventListener('runs', (event) => void tell(new Set((JSON.parse(event.data) as { runs: string[] }).runs)))
   stream.addEventListener('all', () => void tell('all'))
-  // What changed before anybody listened is told by nobody.
+  // Changes before the stream opened are not in it.
   stream.addEventListener('open', () => void tell('all'))
   stream.addEventListener('error', () => {
     pause()
@@ -61,7 +61,7 @@ function listen(): EventSource {
   return stream
 }
 
-/** Whoever is not allowed to listen may still ask. */
+/** A caller that may not open the stream can still poll. */
 async function whyNot(): Promise<void> {
   const isThere = await fetch('/changes', { signal: AbortSignal.timeout(5_000) }).then(
     ({ status, body }) => {

@@ -3,14 +3,14 @@ import { signal } from '@preact/signals'
 const FIRST_MS = 1_000
 const LONGEST_MS = 30_000
 
-/** Set while the server does not answer: when it is asked again. */
+/** Set while the server does not answer: the time of the next attempt. */
 export const lost = signal<{ nextTryAt: number; isTrying: boolean } | undefined>(undefined)
 
 const listeners = new Set<() => void>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let pauseMs = FIRST_MS
 
-/** Called when the server is back: what is shown may be old. */
+/** Called when the server answers again: the shown data may be stale. */
 export function onFound(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -28,7 +28,7 @@ function plan(): void {
   timer = setTimeout(() => void look(), pauseMs)
 }
 
-/** At once for whoever presses the button. A hidden page asks nobody; it looks when it is seen again. */
+/** At once when the button is pressed. A hidden page makes no attempts until it is visible again. */
 export async function look(): Promise<void> {
   clearTimeout(timer)
   if (!lost.value || document.hidden) return
@@ -44,7 +44,7 @@ export async function look(): Promise<void> {
   serverIsThere()
 }
 
-/** Whoever got an answer says so. */
+/** Called after every answer. */
 export function serverIsThere(): void {
   if (!lost.value) return
   clearTimeout(timer)

@@ -6,7 +6,7 @@ import { type Changed, follow } from './changes.ts'
 export interface Loaded<T> {
   value?: T
   refusal?: Refusal
-  /** What is shown belongs to what was asked for before. */
+  /** The shown data belongs to the previous key. */
   isStale: boolean
   reload(): Promise<boolean>
 }
@@ -17,12 +17,12 @@ interface State<T> {
   refusal?: Refusal
 }
 
-/** However many changes are told of, so much time lies between two answers. */
+/** The shortest time between two loads, however many changes are reported. */
 export const GAP_MS = 60
 
 /**
- * Loads what `key` names, again whenever it names something else, and again whenever `isConcerned` says that a change may have touched it.
- * What was shown stays until its successor is there.
+ * Loads what `key` names, again when the key changes, and again when `isConcerned` says that a change may
+ * affect it. The old data stays until the new data arrives.
  */
 export function useLoaded<T>(
   key: string,
@@ -49,7 +49,7 @@ export function useLoaded<T>(
         setState({ key, value })
         return true
       } catch (error) {
-        // Whoever finds the server again asks again.
+        // The first successful request of any view makes the others load again.
         if (signal.aborted || error instanceof Unreachable) return false
         current.current.shown = ''
         setState((before) => ({
@@ -81,7 +81,7 @@ export function useLoaded<T>(
     void again()
     const unfollow =
       current.current.isConcerned && follow((changed) => (current.current.isConcerned?.(changed) ? again() : undefined))
-    // Without anything to follow, it is still read again when the server is back.
+    // Views that follow nothing also reload when the server is back.
     return () => {
       abort.abort()
       unfollow?.()

@@ -3,7 +3,7 @@ import { config } from '../settings.ts'
 
 const LOOK_EVERY_MS = 5_000
 
-/** What moves no run is told of by nobody. A page that asks now and then finds it anyway. */
+/** Some changes affect no run, so the stream does not report them. This view polls for them. */
 export function useLooking(reload: () => Promise<boolean>): void {
   useEffect(() => {
     const timer = setInterval(() => config.value.hasChanges && !document.hidden && void reload(), LOOK_EVERY_MS)

@@ -38,13 +38,13 @@ export function Dialog({
 interface EndProps {
   refusal: Refusal | undefined
   onClose(): void
-  /** The way out. */
+  /** The text of the cancel button. */
   out?: string
-  /** The button that sends. */
+  /** The submit button. */
   children: ComponentChildren
 }
 
-/** How a dialog with a form ends: with what was refused, the way out, and the button that sends it. */
+/** The end of a dialog with a form: the server's refusal, the cancel button and the submit button. */
 export function DialogEnd({ refusal, onClose, out = 'Leave it', children }: EndProps) {
   return (
     <>

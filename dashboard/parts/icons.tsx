@@ -1,4 +1,4 @@
-/** Ours, on a grid of 16: strokes of the same weight throughout. */
+/** Our own icons, on a grid of 16, with strokes of one weight. */
 const PATHS = {
   pending: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11',
   queued: 'M3 4h10M3 8h7M3 12h4',
@@ -25,7 +25,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** Beside words always, so it says nothing to those who listen. */
+/** Always beside words, so it is hidden from screen readers. */
 export function Icon({ name, className = '' }: { name: IconName; className?: string }) {
   return (
     <svg class={`icon ${className}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

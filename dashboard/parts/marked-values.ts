@@ -1,6 +1,6 @@
 import type { Json } from '../../sdk/base/json.ts'
 
-/** What `{ "~date": … }` and its like are, by the marks of sdk/base/values.ts. */
+/** The types of `{ "~date": … }` and its like, by the marks of sdk/base/values.ts. */
 const TYPES: Record<string, string> = {
   '~date': 'Date',
   '~map': 'Map',
@@ -18,7 +18,7 @@ const TYPES: Record<string, string> = {
 export interface Unmarked {
   type?: string
   json: Json
-  /** Made by a codec: nothing of it can be read here. */
+  /** Made by a codec, and unreadable here. */
   coded?: true
 }
 

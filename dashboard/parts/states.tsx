@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Loaded } from '../live/use-loaded.ts'
 import type { Refusal } from '../refusal.ts'
 
-/** What is there soon enough needs no announcement. */
+/** Content that loads within this time gets no loading indicator. */
 const PATIENCE_MS = 150
 
 export function Skeleton({ rows = 6 }: { rows?: number }) {
@@ -32,9 +32,9 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
-/** A refusal in the server's own words, with the names that it knows instead. */
+/** The server's refusal in its own words, with the known names that it lists. */
 export function Trouble({ refusal, knownHref }: { refusal: Refusal; knownHref?: (name: string) => string }) {
-  // One that is of no field is the message once more.
+  // A problem without a field repeats the message.
   const problems = refusal.problems.filter(({ message }) => message !== refusal.message)
   return (
     <div class="trouble" role="alert">
@@ -65,7 +65,7 @@ export function Trouble({ refusal, knownHref }: { refusal: Refusal; knownHref?: 
   )
 }
 
-/** The three things that what is loaded can be, before it is there. */
+/** Loaded data, or its loading, empty or error state. */
 export function Shown<T>({
   loaded,
   children,

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../sdk/ports/run.ts'
 import { Icon } from './icons.tsx'
 
-/** As runs go: what wants somebody's attention first. A new status does not compile until it has its place. */
+/** The order of states: those that need an operator first. A new status does not compile until it has its place. */
 const ORDER: Record<RunStatus, number> = {
   ...{ stuck: 0, failed: 1, running: 2, queued: 3, waiting: 4, sleeping: 5, pending: 6 },
   ...{ completed: 7, cancelled: 8, terminated: 9 },

@@ -3,11 +3,11 @@ interface TimeFieldProps {
   label: string
   /** ISO 8601, or milliseconds since 1970. */
   value: string | undefined
-  /** In UTC; undefined where it was cleared. */
+  /** In UTC; undefined if it was cleared. */
   onChange(at: string | undefined): void
 }
 
-/** The field speaks of the reader's time zone, the address of UTC. */
+/** The field shows the reader's time zone, the address has UTC. */
 export function TimeField({ name, label, value, onChange }: TimeFieldProps) {
   const change = (event: Event & { currentTarget: HTMLInputElement }) => {
     const at = event.currentTarget.value

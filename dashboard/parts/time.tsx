@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { absolute, relative } from '../format.ts'
 
-/** One clock for all that is relative; it stands still while nobody looks. */
+/** One clock for all relative times; it stops while the page is hidden. */
 export const now = signal(Date.now())
 setInterval(() => {
   if (!document.hidden) now.value = Date.now()

@@ -4,12 +4,12 @@ import { amount } from '../format.ts'
 import { Icon } from './icons.tsx'
 import { unmarked } from './marked-values.ts'
 
-/** How much of a value is shown before somebody asks for more. */
+/** How much of a value is shown at first. */
 const MOST_ENTRIES = 100
 const MOST_CHARACTERS = 2_000
 const OPEN_LEVELS = 2
 
-/** JSON as a tree, of which only what is open is there. Whatever is in it is text. */
+/** JSON as a tree that renders only open nodes. All content is rendered as text. */
 export function Tree({ value }: { value: Json | undefined }) {
   return (
     <div class="tree">

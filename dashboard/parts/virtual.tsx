@@ -6,20 +6,20 @@ interface VirtualProps {
   rowHeight: number
   label: string
   role: 'table' | 'list' | 'tree'
-  /** Kept in sight. */
+  /** The row that is kept visible. */
   active?: number | undefined
   head?: ComponentChildren
   foot?: ComponentChildren
   className?: string
-  /** How far it is scrolled. */
+  /** The scroll position. */
   onScroll?(top: number): void
   row(index: number, place: CSSProperties): ComponentChildren
 }
 
-/** Rows above and below what can be seen, so that scrolling does not show gaps. */
+/** Extra rows above and below the visible ones, so that scrolling shows no gaps. */
 const MARGIN = 8
 
-/** A list of which only what can be seen is there: ten thousand rows cost as much as fifty. */
+/** A list that renders only visible rows: ten thousand rows cost as much as fifty. */
 export function Virtual({
   count,
   rowHeight,

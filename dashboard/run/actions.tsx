@@ -14,7 +14,7 @@ export type ActionName = 'signal' | 'answer' | 'wake' | 'retry' | 'rerun' | 'can
 interface Action {
   title: string
   isPossible(run: ShownRun): boolean
-  /** It destroys something. */
+  /** It destroys data. */
   isGrave?: true
 }
 
@@ -36,7 +36,7 @@ const ACTIONS: Record<ActionName, Action> = {
   erase: { title: 'Erase', isPossible: ({ status }) => hasEnded(status), isGrave: true },
 }
 
-/** What can be done to the run as it is now. What cannot is not there. */
+/** The actions that the run's state allows; the others are hidden. */
 export function Actions({ run }: { run: ShownRun }) {
   const [open, setOpen] = useState<ActionName | undefined>()
   const { isReadOnly } = config.value
@@ -82,7 +82,7 @@ export function ActionDialog({ action, run, about, onClose }: ActionDialogProps)
         <Confirm
           title="Wake this run"
           verb="Wake"
-          text="Its sleeps end now, and it goes on with what comes after them. The time that was left of them is not made up for."
+          text="Its sleeps end now, and the run continues with what comes after them. The remaining time is skipped."
           onDo={steer('wake')}
           onClose={onClose}
         />
@@ -123,7 +123,7 @@ export function ActionDialog({ action, run, about, onClose }: ActionDialogProps)
       return (
         <Confirm
           {...{ title: 'Erase this run', verb: 'Erase for good', isGrave: true, onClose }}
-          text="Its input, output, history, signals, tasks and payloads are removed. Nothing of it can be brought back, and its id is free for another run."
+          text="Its input, output, history, signals, tasks and payloads are removed. This cannot be undone, and its id is free for another run."
           onDo={async () => {
             await eraseRun(runId)
             go(href(['runs']))

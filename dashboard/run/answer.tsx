@@ -8,7 +8,7 @@ import { useLoaded } from '../live/use-loaded.ts'
 import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { Shown } from '../parts/states.tsx'
 
-/** Completes, or fails, what the run asks of the outside. */
+/** Completes or fails a callback of the run. */
 export function AnswerDialog({ run, onClose }: { run: ShownRun; onClose: () => void }) {
   const loaded = useLoaded(`callbacks ${run.runId}`, (signal) => listCallbacks(run.runId, signal))
   const [chosen, choose] = useState(0)

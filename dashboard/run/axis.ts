@@ -1,16 +1,16 @@
 import type { Row, Timeline } from '../../sdk/views/timeline.ts'
 
-/** Where a moment lies between the left and the right end, from 0 to 1, and back. */
+/** The position of a moment between the left and the right end, from 0 to 1, and back. */
 export interface Axis {
   at(time: number): number
   timeAt(place: number): number
-  /** Where time was cut out, and how much of it. */
+  /** Where time was cut out, and how much. */
   cuts: { place: number; ms: number }[]
 }
 
-/** A cut is worth showing if it leaves out at least so many times what it shows. */
+/** A cut is shown if it saves at least so many times what it takes. */
 const WORTH = 3
-/** All that was cut out takes so much of the room, at most. */
+/** All cuts together take at most this share of the width. */
 const ROOM_FOR_IDLE = 0.3
 
 export function trueAxis({ from }: Pick<Timeline, 'from'>, to: number): Axis {
@@ -18,7 +18,10 @@ export function trueAxis({ from }: Pick<Timeline, 'from'>, to: number): Axis {
   return { at: (time) => within((time - from) / length), timeAt: (place) => from + place * length, cuts: [] }
 }
 
-/** Bursts of work as they were, and what lies between them as a narrow gap: otherwise a run that sleeps for a month shows nothing but that. */
+/**
+ * Shows bursts of work to scale, and idle time between them as narrow gaps: otherwise a run that sleeps for a
+ * month would show nothing else.
+ */
 export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   const work = merged([...rows.flatMap(workOf), ...visits.map((visit): Span => [visit.from, visit.to])])
   const moments = [...new Set([from, to, ...rows.flatMap(momentsOf), ...work.flat()])]
@@ -69,7 +72,7 @@ function merged(spans: Span[]): Span[] {
 
 const within = (place: number): number => Math.min(1, Math.max(0, place))
 
-/** From one scale to the other, along straight lines between the points that both know. */
+/** Maps one scale to the other, linearly between their common points. */
 function between(value: number, known: readonly number[], others: readonly number[]): number {
   if (known.length < 2 || value <= known[0]!) return others[0] ?? 0
   if (value >= known.at(-1)!) return others.at(-1)!

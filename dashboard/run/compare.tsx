@@ -12,7 +12,7 @@ import { useHistory } from './use-history.ts'
 
 const ROW_HEIGHT = 30
 
-/** With another run; unless one is chosen, with the last that completed of the same version. */
+/** Compares with another run; by default, the last completed one of the same version. */
 export function Compare({ run, view }: { run: ShownRun; view: Timeline }) {
   const chosen = selected('with')
   const usual = useLoaded(`usual ${run.workflow}`, async (signal) => {

@@ -13,11 +13,11 @@ export interface Compared {
   difference?: 'only here' | 'only there' | 'other outcome' | 'slower' | 'faster'
 }
 
-/** Noise is not a difference: it has to be so many times as long, and by so much. */
+/** Small differences are noise: a step must take so many times as long, and so much longer. */
 const FACTOR = 1.5
 const LEAST_MS = 20
 
-/** Operation by operation, by their ids: those of this run in their order, and then those that only the other has. */
+/** Operation by operation, by id: those of this run in their order, then those that only the other run has. */
 export function comparison(here: Timeline, there: Timeline): Compared[] {
   const others = new Map(unfolded(there).map((row) => [keyOf(row), row]))
   const own = unfolded(here)

@@ -7,9 +7,9 @@ import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 interface ConfirmProps {
   title: string
   verb: string
-  /** What will happen, and what is lost. */
+  /** What will happen, and what will be lost. */
   text: string
-  /** What speaks against it. */
+  /** A reason against it. */
   warning?: string
   isGrave?: boolean
   asksReason?: boolean
@@ -17,7 +17,7 @@ interface ConfirmProps {
   onClose(): void
 }
 
-/** Asks before it does. */
+/** Asks for confirmation. */
 export function Confirm({
   title,
   verb,

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../sdk/base/events.ts'
 import { Tree } from '../parts/tree.tsx'
 
-/** An error, what caused it, and where it came from as far as the server shows that. */
+/** An error, its cause, and its stack if the server shows it. */
 export function ErrorText({ error, isCause = false }: { error: ErrorRecord; isCause?: boolean }) {
   const { name, message, code, stack, cause, errors, fields } = error
   return (

@@ -1,13 +1,13 @@
 import type { PlacedEvent } from '../api.ts'
 import { duration, relative } from '../format.ts'
 
-/** The operation that an event speaks of. */
+/** The operation that an event belongs to. */
 export const opOf = (event: PlacedEvent): string | undefined => ('id' in event ? event.id : undefined)
 
 export const isError = (event: PlacedEvent): boolean =>
   'error' in event || /\.(failed|timedOut|rejected|refused)$/.test(event.type)
 
-/** What an event says beside its type and its operation, without payloads. */
+/** The details of an event beside its type and its operation, without payloads. */
 export function wordsOf(event: PlacedEvent): string {
   const words: string[] = []
   if ('attempt' in event && event.attempt !== undefined)

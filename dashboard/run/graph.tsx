@@ -27,10 +27,13 @@ const WIDTH = 208
 const HEIGHT = 46
 const GAP_X = 24
 const GAP_Y = 34
-/** A picture of more helps nobody. */
+/** A picture with more steps would be unreadable. */
 const MOST = 200
 
-/** A definition says what comes after what; of code, its history does. Only the server knows which of the two a run is of. */
+/**
+ * A definition contains its order of steps; for code, its history does. Only the server knows which of the
+ * two a run has.
+ */
 export function GraphTab({ run: { runId }, view: { rows } }: { run: ShownRun; view: Timeline }) {
   const { value, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
   if (!value && !refusal) return <Skeleton />

@@ -16,7 +16,7 @@ import { ErrorText } from './error-text.tsx'
 import { opOf } from './event-words.ts'
 import { RerunButton } from './rerun.tsx'
 
-/** What belongs to an event, beside its payload. */
+/** The details of an event, beside its payload. */
 const NAMES: Record<string, string> = {
   result: 'Result',
   payload: 'Payload',
@@ -26,12 +26,12 @@ const NAMES: Record<string, string> = {
 }
 const MOST_SIBLINGS = 12
 
-/** Beside every tab: the run's own payloads, or those of the event that is selected. Each is fetched when it is looked at. */
+/** Beside every tab: the run's own payloads, or those of the selected event. Each is fetched when it is opened. */
 export function PayloadPanel({ run, events }: { run: ShownRun; events: readonly PlacedEvent[] }) {
   const n = selected('event')
   const event = n === undefined ? undefined : events.find((each) => each.n === n)
   const panel = useRef<HTMLElement>(null)
-  // On a telephone it is below what was tapped.
+  // On a narrow screen it is below the tapped row.
   useEffect(() => {
     if (n !== undefined && matchMedia('(max-width: 600px)').matches) panel.current?.scrollIntoView({ block: 'start' })
   }, [n])
@@ -76,7 +76,7 @@ function RunPayloads({ run }: { run: ShownRun }) {
           {error && <ErrorText error={error} />}
           {progress !== undefined && <Payload title="Progress" value={progress} />}
           {heartbeat?.details !== undefined && (
-            <Payload title={`Sign of life of ${heartbeat.step}`} value={heartbeat.details} />
+            <Payload title={`Heartbeat of ${heartbeat.step}`} value={heartbeat.details} />
           )}
           {keptSignals && Object.keys(keptSignals).length > 0 && (
             <Payload title="Signals it has not waited for" value={keptSignals} />
@@ -137,7 +137,7 @@ function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEven
   )
 }
 
-/** What else happened to the same operation. */
+/** Other events of the same operation. */
 function Siblings({ op, n, events }: { op: string; n: string; events: readonly PlacedEvent[] }) {
   const all = events.filter((event) => opOf(event) === op)
   const { path, query } = place.value

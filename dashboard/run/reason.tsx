@@ -8,7 +8,7 @@ import { href } from '../route.ts'
 import { config } from '../settings.ts'
 import { ActionDialog, type ActionName } from './actions.tsx'
 
-/** Why the run stands where it stands, above everything else that can be said of it. */
+/** Why the run does not move, above everything else. */
 export function Reason({ run, why }: { run: ShownRun; why: Why }) {
   const isTrouble = run.status === 'failed' || run.status === 'stuck'
   return (
@@ -53,7 +53,7 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
   )
 }
 
-/** What a command of the shell is on this page, by its first word. */
+/** The page's action for a shell command, by its first word. */
 const AS_ACTION: Record<string, ActionName> = { wake: 'wake', retry: 'retry', signal: 'signal', callbacks: 'answer' }
 
 /** `overwinter limits set 'my limit' --rate …` is about `my limit`. */
@@ -67,7 +67,7 @@ function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remed
   if (verb === 'resume') return <a href={href(['limits'])}>{what}</a>
   if (verb === 'limits') return <a href={href(['limits', limitIn(command!)])}>{what}</a>
   if (verb === 'workers') return <a href={href(['workers'])}>{what}</a>
-  // Its reason is why the run cannot go on: too long for a button.
+  // Its reason is too long for a button.
   if (verb === 'rerun' && !config.value.isReadOnly)
     return (
       <p class="remedy">

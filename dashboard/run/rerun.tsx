@@ -6,7 +6,7 @@ import { go, href } from '../route.ts'
 import { config } from '../settings.ts'
 import { Confirm } from './confirm.tsx'
 
-/** `from`: the first step that is done again; without it, the run begins at its beginning. */
+/** `from`: the first step that runs again; without it, the whole run starts anew. */
 interface RerunProps {
   run: ShownRun
   events: readonly PlacedEvent[]
@@ -20,7 +20,8 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
   const text =
     from === undefined
       ? 'A new run with the same input does everything anew. This run stays as it is.'
-      : `A new run with the same input takes over what happened before '${step}', and does that step and all that follows anew. This run stays as it is.`
+      : `A new run with the same input takes over the results before '${step}', and runs that step and all ` +
+        'later ones again. This run stays as it is.'
   return (
     <Confirm
       title={`Rerun from ${step}`}
@@ -28,7 +29,10 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
       isGrave={undone !== undefined}
       text={text}
       {...(undone && {
-        warning: `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the results of ${undone.inherited.join(', ')} as if they still stood. To do them again, rerun it from the beginning.`,
+        warning:
+          `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the ` +
+          `results of ${undone.inherited.join(', ')} as if they were still valid. To run them again, ` +
+          'rerun it from the beginning.',
       })}
       onDo={async (key) => {
         const { runId } = await rerunRun(
@@ -43,7 +47,7 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
   )
 }
 
-/** What a journal has. */
+/** The events that a journal contains. */
 const withoutStart = (events: readonly PlacedEvent[]) => events.filter((event) => event.type !== 'run.started')
 
 export function RerunButton({ run, events, from }: Omit<RerunProps, 'onClose'>) {

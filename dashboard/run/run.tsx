@@ -65,7 +65,7 @@ function RunHead({ run }: { run: ShownRun }) {
         {startedAt !== undefined && (
           <span>
             {endedAt === undefined
-              ? `under way for ${duration(now.value - startedAt)}`
+              ? `running for ${duration(now.value - startedAt)}`
               : `took ${duration(endedAt - startedAt)}`}
           </span>
         )}

@@ -3,7 +3,7 @@ import { select, selected } from '../route.ts'
 
 const SETTLE_MS = 120
 
-/** What is sought is in the address, as everything is. */
+/** The search text is in the address, as everything is. */
 export function Search({ label }: { label: string }) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   return (

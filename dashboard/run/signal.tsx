@@ -24,7 +24,7 @@ export function SignalDialog({
   const awaited = about ?? run.waitingFor?.find(({ kind }) => kind === 'signal')?.on ?? ''
   const [name, setName] = useState(awaited)
   const workflow = useLoaded(`workflow ${run.workflow}`, (signal) => getWorkflow(run.workflow, signal))
-  // A workflow that this server does not know takes signals all the same.
+  // A workflow that this server does not know accepts signals too.
   const declared = workflow.value?.signals ?? []
   const isKnown = workflow.value !== undefined || workflow.refusal !== undefined
   const chosen = declared.find((each) => each.name === name)

@@ -12,7 +12,7 @@ import { href, place, select, selected } from '../route.ts'
 import { config } from '../settings.ts'
 import { opOf, wordsOf } from './event-words.ts'
 
-/** How many of what has settled are named, the latest first. */
+/** How many settled operations are listed, the latest first. */
 const MOST = 30
 
 /** The run as it was at any moment of its history. */
@@ -100,7 +100,7 @@ function Rows({ rows }: { rows: readonly Row[] }) {
   )
 }
 
-/** Where the code of today stands when it is given the history up to there. */
+/** Where today's code is when it gets the history up to that event. */
 function Replay({ runId, n }: { runId: string; n: string }) {
   const loaded = useLoaded(`replay ${runId} ${n}`, (signal) => getReplay(runId, n, signal))
   return (
@@ -150,7 +150,7 @@ function Replay({ runId, n }: { runId: string; n: string }) {
   )
 }
 
-/** By where they stand in the history: times are in milliseconds, and much may happen in one. */
+/** By place in the history: several events may share a millisecond. */
 function byPlace(a: string, b: string): number {
   const [[frameA = 0, indexA = 0], [frameB = 0, indexB = 0]] = [a.split('.').map(Number), b.split('.').map(Number)] as [
     number[],

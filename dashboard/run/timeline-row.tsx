@@ -19,7 +19,7 @@ interface RowProps {
   onToggle(): void
 }
 
-/** More bars than this in one row are less than a pixel each: neighbours are drawn as one. */
+/** More bars in one row would be narrower than a pixel: neighbours are merged. */
 const MOST_BARS = 24
 
 export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, onToggle }: RowProps) {
@@ -60,7 +60,7 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
           {name}
         </a>
       )}
-      {/* The name before it opens the same; this is for those who point. */}
+      {/* The name before it does the same; this is for mouse users. */}
       <div class="track" onClick={folded ? onToggle : () => select({ event: last })}>
         {drawn(row.bars, axis, end).map((bar) => (
           <span
@@ -112,7 +112,9 @@ function drawn(bars: readonly Bar[], axis: Axis, end: number): Drawn[] {
       join(last, { outcome, ...(share && { share }) })
       continue
     }
-    const title = `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, from ${clockTime(from)}`
+    const title =
+      `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, ` +
+      `from ${clockTime(from)}`
     const failures =
       share && share.failed > 0 && share.of > 1 ? `; ${amount(share.failed)} of ${amount(share.of)} failed` : ''
     all.push({

@@ -13,7 +13,7 @@ import { TimelineRow } from './timeline-row.tsx'
 
 const ROW_HEIGHT = 28
 const TICKS = [0, 0.2, 0.4, 0.6, 0.8]
-/** Beyond so many, marks of cuts would be all that one sees. */
+/** With more cuts, their marks would hide the bars. */
 const MOST_CUTS = 8
 
 interface Line {
@@ -28,7 +28,7 @@ export function TimelineTab({ view, events }: { view: Timeline; events: readonly
   const sought = selected('q') ?? ''
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const end = view.to ?? Math.max(now.value, events.at(-1)?.at ?? 0)
-  // What goes on needs no new axis every second: the last event is what bursts end with.
+  // A running run needs no new axis every second: bursts end with the last event.
   const axis = useMemo(
     () => (isTrue ? trueAxis(view, end) : cutAxis(view, end)),
     [view, isTrue, isTrue ? end : view.to],
@@ -119,10 +119,10 @@ function linesOf(
   })
 }
 
-/** How much of the axis a label takes, about. */
+/** About how much of the axis a label takes. */
 const LABEL = 0.09
 
-/** The longest, as far as their labels do not lie on each other. */
+/** The longest cuts whose labels do not overlap. */
 function apart(cuts: readonly Axis['cuts'][number][]): Axis['cuts'] {
   const kept: Axis['cuts'] = []
   for (const cut of cuts) if (kept.every(({ place }) => Math.abs(place - cut.place) >= LABEL)) kept.push(cut)

@@ -8,12 +8,12 @@ const MANY = 1_000
 
 export interface HistoryState {
   events: readonly PlacedEvent[]
-  /** All that there is, so far, is there. */
+  /** Everything that exists so far has been loaded. */
   isLoaded: boolean
   refusal?: Refusal
 }
 
-/** The history of a run without its payloads: read once, and from then on only what is new. */
+/** The history of a run without its payloads: loaded once, then only new events. */
 export function useHistory(id: string): HistoryState {
   const [state, setState] = useState<HistoryState>({ events: [], isLoaded: false })
   const known = useRef<{ events: PlacedEvent[]; generation?: number }>({ events: [] })
@@ -36,7 +36,7 @@ export function useHistory(id: string): HistoryState {
           abort.signal,
         )
         if (generation !== undefined && page.generation !== generation) {
-          // It has continued as new: what we have is of a history that is over.
+          // It has continued as new: the loaded history has ended.
           known.current = { events: [] }
           return readOn()
         }
@@ -45,7 +45,7 @@ export function useHistory(id: string): HistoryState {
         cursor = page.cursor
       } while (cursor !== undefined)
       if (fresh.length > 0) known.current.events = [...events, ...fresh]
-      // To read a long history is work enough for one task; to show it is another one.
+      // Loading a long history takes a task of its own; rendering it takes another one.
       if (fresh.length > MANY) await new Promise((resolve) => setTimeout(resolve))
       if (abort.signal.aborted) return false
       setState({ events: known.current.events, isLoaded: true })

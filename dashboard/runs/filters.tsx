@@ -40,7 +40,7 @@ export function Filters({ filter, workflows }: { filter: RunFilter; workflows: r
   )
 }
 
-/** What is in the address is shown, known or not. */
+/** The value in the address is shown, known or not. */
 const withItself = (names: readonly string[], chosen: string | undefined) =>
   chosen === undefined || names.includes(chosen) ? names : [...names, chosen]
 

@@ -72,11 +72,11 @@ export function RunRow({
   )
 }
 
-/** In a few words: the first thing it waits for, or what went wrong. */
+/** In a few words: its first wait, or its error. */
 function isAt({ error, waitingFor, wakeAt, status }: RunInList): string {
-  // A StepError says in its message what it is.
+  // The message of a StepError names the step.
   if (error) return `${error.name === 'StepError' ? '' : `${error.name}: `}${error.message.split('\n')[0]}`
-  // At which limit, only the run itself tells.
+  // Only the run itself says at which limit it is queued.
   if (status === 'queued') return 'waits for its turn'
   const [first, ...others] = waitingFor ?? []
   if (!first)

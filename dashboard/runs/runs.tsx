@@ -13,7 +13,7 @@ import { StatusChips } from './status-chips.tsx'
 import { useSteady } from './use-steady.ts'
 
 const PAGE = 50
-/** The API gives no more at once. */
+/** The API's maximum. */
 const MOST = 1_000
 const ROW_HEIGHT = 36
 const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to', 'internal'] as const
@@ -26,7 +26,7 @@ interface Listed {
   cursor?: string | undefined
 }
 
-/** As many runs as were asked for, in as few pages as there can be. */
+/** As many runs as requested, in as few pages as possible. */
 async function listAtLeast(filter: RunFilter, wanted: number, signal: AbortSignal): Promise<Listed> {
   const all: RunInList[] = []
   let cursor: string | undefined
@@ -109,7 +109,7 @@ function List({
   })
   return (
     <div class="steady" onPointerEnter={() => setPointedAt(true)} onPointerLeave={() => setPointedAt(false)}>
-      {/* Over the titles: it must not move the rows that somebody is about to click. */}
+      {/* Over the titles: it must not move rows that the user may be about to click. */}
       {arrived > 0 && (
         <button type="button" class="primary arrived" onClick={letGo}>
           {amount(arrived)} new

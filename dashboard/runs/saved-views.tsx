@@ -7,7 +7,7 @@ import { keep, kept } from '../settings.ts'
 
 interface View {
   name: string
-  /** What is behind the question mark. */
+  /** The query string. */
   search: string
 }
 
@@ -18,7 +18,7 @@ function save(all: View[]): void {
   keep('views', all)
 }
 
-/** Filters that somebody needs again, under a name, in this browser. */
+/** Named filters that the user has saved in this browser. */
 export function SavedViews() {
   const [isSaving, setSaving] = useState(false)
   return (

@@ -6,7 +6,7 @@ import { STATUSES } from '../parts/status.tsx'
 import { select } from '../route.ts'
 import { config } from '../settings.ts'
 
-/** The states that runs are in, with how many are in each as far as the server counts them. */
+/** The states of runs, with counts as far as the server provides them. */
 export function StatusChips({ counts, status }: { counts: Counts | undefined; status: RunStatus | undefined }) {
   return (
     <fieldset class="chips">

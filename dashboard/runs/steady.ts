@@ -1,6 +1,6 @@
 /**
- * A list as it is while somebody points at it or moves in it: every row stays in its place, with what is known of it now. What is
- * new waits (`arrived`); what was loaded beyond the last row is put behind it.
+ * A list that does not move while the user points at it or navigates in it: every row keeps its place, with
+ * current data. New rows wait (`arrived`); rows loaded beyond the end are appended.
  */
 export function steady<T extends { runId: string }>(
   shown: readonly T[],

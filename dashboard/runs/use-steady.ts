@@ -2,7 +2,7 @@ import { useReducer, useRef } from 'preact/hooks'
 import type { RunInList } from '../api.ts'
 import { steady } from './steady.ts'
 
-/** Rows that stay where they are as long as the list is held; `letGo` shows all that has arrived meanwhile. */
+/** Rows that keep their places while the list is held; `letGo` shows all that has arrived meanwhile. */
 export function useSteady(
   key: string,
   fresh: readonly RunInList[],

@@ -1,7 +1,7 @@
 import { look, lost } from '../live/connection.ts'
 import { now } from '../parts/time.tsx'
 
-/** Nothing that was typed is lost with the server: the page stays as it is, and says so. */
+/** Shows that the server is unreachable. Entered text is kept: the page stays as it is. */
 export function LostServer() {
   const state = lost.value
   const seconds = state && Math.max(0, Math.ceil((state.nextTryAt - now.value) / 1_000))

@@ -7,9 +7,12 @@ import { Api } from '../../test/ui/stage.ts'
 import { gateway, schedules, workflows } from '../../test/ui/workflows.ts'
 import { smallerPng } from './smaller-png.ts'
 
-/** npm run docs:dashboard: the pictures of docs/dashboard.md, light and dark, from runs of the workflows that the dashboard is tested with. */
+/**
+ * npm run docs:dashboard: takes the pictures of docs/dashboard.md, light and dark, from runs of the workflows
+ * that the dashboard's tests use.
+ */
 
-/** `before`: what is done before the picture is taken. */
+/** `before`: an action before the picture is taken. */
 const VIEWS: Record<string, { path: string; sign: string; before?: (page: Page) => Promise<unknown> }> = {
   runs: { path: '/runs', sign: '.run-row a' },
   timeline: {
@@ -73,7 +76,7 @@ const browser = await openBrowser()
   await play(new Api(server.url))
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme, reducedMotion: 'reduce' })
-    // Where this repository lies is nobody's business.
+    // Removes the path of this repository from the answers.
     await page.route('**/replay?*', async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, body: (await response.text()).replaceAll(ROOT, '') })
@@ -82,7 +85,7 @@ const browser = await openBrowser()
       await page.goto(`${server.url}/ui${path}`)
       await page.locator(sign).first().waitFor()
       await before?.(page)
-      // What is fetched on selection, and what is counted, is there when nothing is asked for any more.
+      // Content that is fetched on selection has loaded once no request is open.
       await page.waitForTimeout(SETTLED_MS)
       const png = smallerPng(await page.screenshot())
       if (png.length > LARGEST)

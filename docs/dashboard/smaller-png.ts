@@ -1,8 +1,9 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /**
- * The same picture in fewer bytes: browsers write screenshots in a hurry. Made for what Chromium writes, 8 bits for each of red, green, blue and
- * perhaps alpha, not interlaced. Of its colours 256 stay, and every other becomes the nearest of them: screens have few.
+ * Makes a smaller PNG of a screenshot, which browsers compress badly. Supports Chromium's format: 8 bits for
+ * each of red, green, blue and perhaps alpha, not interlaced. It keeps 256 colours and maps every other to
+ * the nearest of them: screens have few.
  */
 export function smallerPng(png: Buffer): Buffer {
   const { width, height, pixels } = decoded(png)
@@ -59,7 +60,7 @@ function decoded(png: Buffer): { width: number; height: number; pixels: Uint32Ar
   return { width, height, pixels }
 }
 
-/** What PNG's five filters expect a byte to be. */
+/** The predicted value of a byte under each of PNG's five filters. */
 function predicted(filter: number, left: number, up: number, corner: number): number {
   if (filter === 1) return left
   if (filter === 2) return up
@@ -74,7 +75,7 @@ function paletteOf(pixels: Uint32Array): { palette: number[]; indexOf: (colour: 
   const counts = new Map<number, number>()
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
   const palette: number[] = []
-  // Frequent ones first, and none that one of them can stand for: a rare colour is often the one that matters.
+  // Frequent colours first, without near duplicates: a rare colour is often an important one.
   for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
     if (palette.length === 256) break
     if (palette.every((other) => distance(colour, other) > ALIKE)) palette.push(colour)

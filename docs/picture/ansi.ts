@@ -1,6 +1,6 @@
 export interface Span {
   text: string
-  /** Names of what the terminal was told: `bold`, `red`. */
+  /** The names of its terminal styles: `bold`, `red`. */
   styles: string[]
 }
 
@@ -8,7 +8,7 @@ const ON: Record<string, string> = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green'
 const OFF: Record<string, RegExp> = { 0: /./, 22: /^(bold|dim)$/, 39: /^(red|green|yellow|cyan)$/ }
 const ESCAPE = '\u001b['
 
-/** A line as a terminal would show it. A code that it does not know is an error: better than a picture that lies. */
+/** Parses a terminal's line. An unknown code is an error, because the picture would be wrong. */
 export function spansOf(line: string): Span[] {
   const [first, ...coded] = line.split(ESCAPE)
   const spans: Span[] = [{ text: first!, styles: [] }]

@@ -3,20 +3,20 @@ import { type Span, spansOf } from './ansi.ts'
 export interface Line {
   /** When it appeared, in milliseconds from the beginning. */
   at: number
-  /** With the codes of a terminal. */
+  /** With terminal codes. */
   text: string
 }
 
 const COLUMN = 7.8
 const ROW = 19
 const MARGIN = 20
-/** The end stays for a while before everything begins anew. */
+/** The end stays for a while before the animation repeats. */
 const HOLD_MS = 6_000
 
 const STYLE = `text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d8dee9; white-space: pre }
 .bold { font-weight: 700; fill: #fff } .dim { fill: #8a94a6 } .red { fill: #ff7b72 } .green { fill: #7ee787 } .yellow { fill: #e3b341 } .cyan { fill: #79c0ff }`
 
-/** An animation in CSS alone, which plays in an <img> too. Whoever wants no motion sees the end. */
+/** An animation in CSS alone, which plays in an <img> too. With reduced motion it shows the end. */
 export function drawing(lines: Line[], title: string): string {
   const width = Math.ceil(2 * MARGIN + COLUMN * Math.max(...lines.map(({ text }) => plain(text).length)))
   const height = 2 * MARGIN + ROW * lines.length
@@ -44,7 +44,7 @@ ${rows.filter((row) => !row.includes('"></text>')).join('\n')}
 `
 }
 
-/** Each in its column, because some marks are not as wide as letters in every font. */
+/** Each character has a column of its own, because some fonts give marks another width. */
 function placed(spans: Span[]): string {
   let column = 0
   const drawn = spans.map(({ text, styles }) => {

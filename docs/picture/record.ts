@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { drawing, type Line } from './draw.ts'
 
-/** Runs the demo and writes docs/resume.svg, what it said and when. */
+/** Runs the demo and writes its output, with times, to docs/resume.svg. */
 const root = join(import.meta.dirname, '../..')
 const demo = spawn('npm', ['run', '-s', 'demo'], {
   cwd: root,

@@ -9,7 +9,7 @@ export function statementOf(node: Node): Node {
   return node.kind === SyntaxKind.VariableDeclaration ? node.parent.parent : node
 }
 
-/** As the declaration file has it, without what is private. */
+/** The declaration without its private parts. */
 export function codeOf(node: Node, { withComment }: { withComment: boolean }): string {
   const { text } = node.getSourceFile()
   let code = ''
@@ -25,7 +25,7 @@ export function codeOf(node: Node, { withComment }: { withComment: boolean }): s
     .replaceAll(/^( {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2))
 }
 
-/** The names of the types that it speaks of. */
+/** The names of the types that it mentions. */
 export function mentionsOf(node: Node): Node[] {
   const hidden = new Set(privateMembers(node))
   const names: Node[] = []

@@ -9,28 +9,28 @@ const ROOT = join(import.meta.dirname, '../..')
 
 export interface Reference {
   entryPoints: EntryPoint[]
-  /** What declarations of the former speak of, without anybody being able to import it. */
+  /** Types that those declarations mention and that cannot be imported. */
   mentioned: Declared[]
 }
 
 export interface EntryPoint {
-  /** What is imported: `overwinter/client`. */
+  /** The entry point: `overwinter/client`. */
   name: string
   exports: Declared[]
 }
 
 export interface Declared {
   name: string
-  /** In the words of its doc comment. */
+  /** Its doc comment. */
   comment: string
   code: string
   /** The same for each entry point that exports it. */
   id: number
 }
 
-/** What the package exports, as the compiler sees it: from declaration files that it writes for the purpose. */
+/** The package's exports as the compiler sees them, from declaration files that it writes for this purpose. */
 export function readReference(): Reference {
-  // The compiler speaks of real paths, and macOS reaches its temporary folder by a link.
+  // The compiler uses real paths, and macOS has its temporary folder behind a link.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'overwinter-reference-')))
   const api = new API({ cwd: folder })
   try {
@@ -72,7 +72,7 @@ function writeDeclarations(folder: string): void {
   try {
     execFileSync(join(ROOT, 'node_modules/.bin/tsc'), args, { stdio: 'pipe' })
   } catch {
-    // Errors in the code are for `npm run check` to tell; declarations are written all the same.
+    // `npm run check` reports errors in the code; declarations are written all the same.
   }
 }
 
@@ -87,7 +87,7 @@ function original(symbol: TsSymbol, checker: Checker): TsSymbol {
   return symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
-/** Types of ours. What a class has inside is its own business, and other people's types are in their references. */
+/** Our own types. The inside of a class is private, and other packages' types are in their references. */
 function mentionedBy(exported: Exported[], checker: Checker, folder: string): Exported[] {
   const known = new Set(exported.map(([, symbol]) => symbol.id))
   const names = nodesOf(exported.map(([, symbol]) => symbol)).flatMap(mentionsOf)
@@ -105,7 +105,7 @@ function inOrder(exported: Exported[], checker: Checker): Declared[] {
 
 function declared(name: string, symbol: TsSymbol, checker: Checker): Declared {
   const nodes = nodesOf([symbol])
-  // Overloads have comments of their own, which are best read where they stand.
+  // Overloads have comments of their own, which stay with them.
   const isAlone = nodes.length === 1
   const comment = isAlone ? checker.getDocumentationCommentOfSymbol(symbol).trim() : ''
   return { name, comment, code: nodes.map((node) => codeOf(node, { withComment: !isAlone })).join('\n'), id: symbol.id }

@@ -6,7 +6,7 @@ Everything that the package exports, with the comments of the source. Generated 
 with them by a test. How things are used is in the guides, which the [README](../README.md) lists.`
 
 export function referencePage({ entryPoints, mentioned }: Reference): string {
-  /** By what is declared: the entry point under which it was explained first. */
+  /** Maps a declaration to the entry point that explains it first. */
   const explained = new Map<number, string>()
   const chapters = entryPoints.map(({ name, exports }) => {
     const again = exports.filter(({ id }) => explained.has(id))
@@ -37,5 +37,5 @@ function repeated(exports: Declared[], explained: Map<number, string>): string[]
 
 const listed = (exports: Declared[]): string => exports.map(({ name }) => `\`${name}\``).join(', ')
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes of a heading. */
 const anchor = (heading: string): string => heading.toLowerCase().replaceAll(/[^\w-]/g, '')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 
-/** Of this package, wherever it is installed. */
+/** The version of this package, wherever it is installed. */
 export function ownVersion(): string {
   return (JSON.parse(readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8')) as { version: string }).version
 }

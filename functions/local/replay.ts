@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Replayed, replayUpTo } from '../../sdk/client/time-travel.ts'
 import type { Client } from '../../sdk/index.ts'
 
-/** The lines around the one that the code stood at. */
+/** The lines around the current line of the code. */
 export interface Source {
   file: string
   line: number
@@ -13,7 +13,10 @@ const AROUND = 6
 
 type Reading = Pick<Client, 'get' | 'history'> & { definitions: Pick<Client['definitions'], 'exact'> }
 
-/** What is open says where it was called; of the first, the code around it is shown. `upTo`: the last event, unless given. */
+/**
+ * Open operations say where they were called; for the first, the code around it is included. `upTo`: the last
+ * event, unless given.
+ */
 export async function replayOf(client: Reading, runId: string, upTo?: string): Promise<Replayed & { source?: Source }> {
   const [run, history] = await Promise.all([client.get(runId), client.history(runId)])
   const workflow = await client.definitions.exact(run.workflow, run.version)
@@ -33,7 +36,7 @@ function sourceOf(at: string | undefined): Source | undefined {
       .slice(first - 1, here + AROUND)
     return { file, line: here, lines: lines.map((text, i) => ({ n: first + i, text })) }
   } catch {
-    // Moved or gone since it was loaded: where it stood is told without it.
+    // The file was moved or deleted since it was loaded, so the position comes without its code.
     return undefined
   }
 }

@@ -7,10 +7,13 @@ import { postEvent } from '../http/routes/events.ts'
 import { errorToJson } from '../http/run-json.ts'
 import { replayOf } from './replay.ts'
 
-/** What only the local server has: on AWS events come from their sources, nobody can hold a connection, and the API has not the code of the steps. */
+/**
+ * Routes of the local server only. On AWS events come from their sources, clients cannot hold a connection,
+ * and the API lacks the code of the steps.
+ */
 export const localRoutes = (local: Local): Route[] => [postEvent, changes(local), replay, metrics(local)]
 
-/** So many times a second at most a page is told of changes. */
+/** The shortest time between two notifications of a page. */
 const BUNDLE_MS = 50
 const HEARTBEAT_MS = 15_000
 
@@ -19,7 +22,7 @@ const changes = ({ world }: Local): Route => ({
   path: '/changes',
   operationId: 'changes',
   needs: 'read',
-  summary: 'Tells of runs as they change, for as long as somebody listens. Only the local server has it.',
+  summary: 'Streams the ids of runs as they change, until the client disconnects. Only the local server has it.',
   responses: {
     200: {
       description: 'Server-sent events: `runs`, with their ids; `all`, where it may be any run.',
@@ -73,10 +76,11 @@ const replay: Route = {
   method: 'GET',
   path: '/runs/{id}/replay',
   operationId: 'replayRun',
-  // It shows the code, other workflows' too.
+  // It shows source code, also of other workflows.
   needs: 'everything',
   summary:
-    'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
+    'Where the code of a run stood at an event of its history: takes the code of today through it, and does ' +
+    'nothing. Only the local server has it.',
   query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
   responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow'],
@@ -120,7 +124,7 @@ const metrics = (local: Local): Route => ({
         `Runs that are due for more than ${LATE_MS / 1_000} seconds; ${MOST_OVERDUE} stands for more.`,
         [['', overdue.length]],
       ),
-      ...gauge('overwinter_workers', 'Workers that have given a sign of life.', [['', workers.length]]),
+      ...gauge('overwinter_workers', 'Workers that have sent a heartbeat.', [['', workers.length]]),
     ]
     return new Response(`${lines.join('\n')}\n`, {
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },

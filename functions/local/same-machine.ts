@@ -8,8 +8,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Any page in the developer's browser can reach a server on the loopback address. So a request that a page of another
- * site sent is refused, and so is one for a foreign host name, which is how DNS rebinding looks from here.
+ * Any page in the developer's browser can reach a server on the loopback address. So requests from pages of
+ * other sites are refused, and so are requests for a foreign host name, which indicate DNS rebinding.
  */
 export function refuseForeign(
   incoming: Pick<IncomingMessage, 'headers'>,

@@ -9,7 +9,7 @@ import { isLoopback, refuseForeign } from './same-machine.ts'
 import { localUi } from './ui.ts'
 
 export type ServeLocalOptions = Omit<AppOptions, 'client' | 'local'> & {
-  /** What `POST /events` knows by name. */
+  /** The mappings that `POST /events` knows by name. */
   mappings?: readonly EventMapping[]
   /** Default 4400; 0 for any free one. */
   port?: number
@@ -24,7 +24,7 @@ const CLOSE_GRACE_MS = 1_000
 export async function serveLocal(options: ServeLocalOptions): Promise<LocalServer> {
   const { port = DEFAULT_PORT, host = '127.0.0.1' } = options
   const isOurs = !('local' in options)
-  // Runs that are due go on as soon as the world is open, before anybody listens.
+  // Due runs go on as soon as the world is open, before the server listens.
   const local =
     'local' in options
       ? options.local
@@ -54,7 +54,10 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
   return new LocalServer(server, local, isOurs)
 }
 
-/** As others may call it: a browser finds the loopback address as localhost, and nobody the address that means all. */
+/**
+ * The URL for clients: a browser uses localhost for the loopback address, and the wildcard address cannot be
+ * called.
+ */
 function urlOf(host: string, port: number): string {
   return `http://${isLoopback(host) || /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host}:${port}`
 }
@@ -77,7 +80,7 @@ export class LocalServer {
     this.ownsLocal = ownsLocal
   }
 
-  /** Lets requests under way finish, for a moment: whoever holds one with `?wait` asks again. */
+  /** Lets open requests finish, for a moment: a client that waits with `?wait` repeats its request. */
   async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
     this.server.closeIdleConnections()
@@ -101,7 +104,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
           : error,
       )
     })
-    // Node's default of 511 makes the rest of a burst of connections wait a second for TCP to try again.
+    // With Node's default of 511, further connections of a burst wait a second for TCP to retry.
     server.listen({ port, host, backlog: 4_096 }, resolve)
   })
 }

@@ -4,9 +4,10 @@ import type { UiConfig } from '../../dashboard/config.ts'
 import { uiFiles } from '../../dashboard/files.ts'
 import { ownVersion } from './own-version.ts'
 
-/** Nothing from elsewhere, nothing inline, nobody's frame: what is in a payload can at most be text. */
+/** Loads nothing from elsewhere, runs nothing inline, and forbids framing: a payload can only ever show as text. */
 const CONTENT_SECURITY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const HEADERS = {
   'content-security-policy': CONTENT_SECURITY,
@@ -26,14 +27,17 @@ const LOCAL: UiConfig = {
 }
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
-/** The dashboard at a path that begins with `/ui`: whatever is no file is a view of the page. `known`: the etags that the browser has. */
+/**
+ * Serves the dashboard at a path that begins with `/ui`: a path that is no file is a view of the page.
+ * `known`: the etags that the browser has.
+ */
 export async function uiResponse(path: string, config: UiConfig, known?: string): Promise<Response> {
   if (!path.startsWith(ROOT)) return redirectTo(ROOT, 308)
   const name = path.slice(ROOT.length)
   if (name === 'config.json') return Response.json(config, { headers: { ...HEADERS, 'cache-control': 'no-store' } })
   const files = await uiFiles()
   const file = files.get(name)
-  // A script of an earlier build is gone, and not a view.
+  // A script of an earlier build is a missing file, not a view.
   if (!file && /^[^/]+\.(js|css|svg|map)$/.test(name))
     return new Response(`nothing is at ${path}`, { status: 404, headers: HEADERS })
   const { type, body } = file ?? files.get('index.html')!
@@ -48,7 +52,7 @@ export async function uiResponse(path: string, config: UiConfig, known?: string)
   return new Response(body, { headers })
 }
 
-/** The dashboard of a local server; undefined, at once, for what is the API's. */
+/** The dashboard of a local server; undefined, synchronously, for paths of the API. */
 export function localUi({
   url = '',
   method,
@@ -56,7 +60,7 @@ export function localUi({
 }: Pick<IncomingMessage, 'url' | 'method' | 'headers'>): Response | Promise<Response> | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   const path = url.split('?', 1)[0]!
-  // People who open the address of the server want to see something; programs get what they always got.
+  // A browser that opens the server's address gets the dashboard; programs get the API's answer.
   if (path === '/') return headers.accept?.includes('text/html') ? redirectTo(ROOT, 302) : undefined
   return path === '/ui' || path.startsWith(ROOT) ? uiResponse(path, LOCAL, headers['if-none-match']) : undefined
 }

@@ -7,10 +7,13 @@ import type { Bulk, BulkAction } from './steer-many.ts'
 
 export type Needs = Pick<World, 'store' | 'wakeups' | 'documents' | 'clock' | 'ids'>
 
-/** What is done to one of many runs, by the run `self`. True: it was done, now or before `self` died. False: the run had ended. */
+/**
+ * Acts on one of many runs, on behalf of the run `self`. True: it was done, now or by an earlier attempt of
+ * `self`. False: the run had ended.
+ */
 type Steer = (world: Needs, runId: string, bulk: Bulk, self: string) => Promise<boolean>
 
-/** Each under a key of its own: what is done again, because its runner died, does nothing. */
+/** Each action has a key of its own: a repeat after a crash has no effect. */
 export const STEER: Record<BulkAction, Steer> = {
   async retry(world, runId, _bulk, self) {
     await retry(world, runId, { idempotencyKey: keyOf(self) })
@@ -40,16 +43,19 @@ export const STEER: Record<BulkAction, Steer> = {
 
 const keyOf = (self: string) => `bulk ${self}`
 
-/** One for each run, from whichever step: rerunning an incident twice does not do its work twice. A rerun that failed is rerun by its own id. */
+/**
+ * One rerun for each run, from whichever step: rerunning an incident twice does not repeat its work. A failed
+ * rerun is rerun by its own id.
+ */
 const rerunId = (runId: string) => keyedRunId(`bulk rerun\n${runId}`)
 
 const isRerunBy = (world: Needs, id: string, self: string) =>
   journalHas(world, id, (event) => event.type === 'run.rerun' && event.by === self)
 
-/** Why it cannot be done, as what stands behind a number of runs: "have undone their steps". */
+/** Why it cannot be done, as the predicate of a number of runs: "have undone their steps". */
 type WhyNot = (world: Needs, runId: string, bulk: Bulk, self?: string) => Promise<string | undefined>
 
-/** Only of actions that may be refused to a run that the filter meets. Nothing is written. */
+/** Only for actions that may refuse a run that matches the filter. Writes nothing. */
 export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
   async retry(world, runId) {
     return (await whyNotRetried(world, runId))?.why
@@ -68,4 +74,5 @@ export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
 
 const ALREADY = 'have been rerun together with others before: look at those runs, and rerun them if they failed'
 const UNDONE =
-  'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone (--inherit-undone)'
+  'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone ' +
+  '(--inherit-undone)'

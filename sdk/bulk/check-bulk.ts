@@ -3,7 +3,7 @@ import { hasEnded } from '../ports/run.ts'
 import { TROUBLE } from './incidents.ts'
 import { BULK_BOUNDS, type Bulk } from './steer-many.ts'
 
-/** Refused before anything is started. */
+/** Checks a request before anything is started. */
 export function checkBulk({ action, filter, perSecond, limit, from, inheritUndone }: Bulk): void {
   for (const [name, value] of Object.entries({ perSecond, limit })) {
     const { least, most } = BULK_BOUNDS[name as keyof typeof BULK_BOUNDS]
@@ -12,7 +12,7 @@ export function checkBulk({ action, filter, perSecond, limit, from, inheritUndon
         `${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(value)}`,
       )
   }
-  // What a variable that is not set makes of a filter would mean every run.
+  // An unset variable in a filter would otherwise match every run.
   for (const [name, value] of Object.entries({ ...filter, from: filter.from ?? from }))
     if (value === '') throw new InvalidInputError(`${name} is empty; say which runs are meant, or leave it out`)
   if (Object.values(filter).every((value) => value === undefined))
@@ -45,7 +45,8 @@ function checkStatus({ action, filter: { status, incident } }: Pick<Bulk, 'actio
     default:
       if (status !== undefined && hasEnded(status))
         throw new InvalidInputError(
-          `runs that are ${status} have ended, and there is nothing to ${action}; give another status, or none for all that are open`,
+          `runs that are ${status} have ended, and there is nothing to ${action}; give another status, or none ` +
+            'for all that are open',
         )
   }
 }

@@ -14,10 +14,10 @@ export interface EraseTagged {
 
 export interface ErasedTagged {
   erased: number
-  /** How many have not ended, and are as they were; some of them by their ids. */
+  /** How many have not ended and were not changed; `runs` names some of them. */
   open: number
   openRuns: string[]
-  /** How many could not be erased just now, and why one of them could not. */
+  /** How many could not be erased just now, and why for one of them. */
   failed?: number
   failure?: string
 }
@@ -28,11 +28,14 @@ type State = EraseTagged &
 const ERASE_TAGGED = 'overwinter erase'
 
 const PAGE = 100
-/** A journal of this many pages is long enough. */
+/** The journal's length is bounded by this many pages. */
 const PAGES = 50
 const NAMED = 20
 
-/** A run that erases all runs with a tag, page by page. It can be killed, waited for and cancelled as any other, and erasing twice is harmless. */
+/**
+ * A run that erases all runs with a tag, page by page. It can be killed, awaited and cancelled as any other,
+ * and erasing twice is harmless.
+ */
 export function eraseTagged(world: Needs): Workflow<EraseTagged, ErasedTagged> {
   return workflow(ERASE_TAGGED, async (ctx, state: State): Promise<ErasedTagged> => {
     if (state.terminate && !state.hasTerminated) return terminateAll(ctx, world, state)
@@ -51,7 +54,7 @@ export function eraseTagged(world: Needs): Workflow<EraseTagged, ErasedTagged> {
       if (cursor !== undefined) continue
       if (erasedInPass === 0)
         return { erased, open, openRuns, ...(failed > 0 && { failed, ...(failure !== undefined && { failure }) }) }
-        // An index may be a little behind, and somebody may have started more: until nothing is left to erase.
+        // An index may lag, and a caller may have started more: repeat until nothing is left to erase.
       ;[erasedInPass, open, openRuns, failed, failure] = [0, 0, [], 0, undefined]
     }
     return ctx.continueAsNew({ ...state, cursor, erased, open, openRuns, failed, failure, erasedInPass })
@@ -64,14 +67,14 @@ async function terminateAll(ctx: Context, world: Needs, state: State): Promise<n
     const from = cursor
     cursor = (await ctx.step('terminate', () => terminatePage(world, state, from))).cursor
     if (cursor !== undefined) continue
-    // A runner that has one in its hands may still write for it, as long as Lambda lets it.
+    // A runner that holds one may still write for it, for as long as Lambda's timeout.
     await ctx.sleep('until no runner has them any more', '15m')
     return ctx.continueAsNew({ ...state, cursor: undefined, hasTerminated: true })
   }
   return ctx.continueAsNew({ ...state, cursor })
 }
 
-/** What is left of runs that are in no list any more. */
+/** Erases what is left of runs that are in no list any more. */
 async function eraseFormer(ctx: Context, { store }: Needs, state: State): Promise<never> {
   let { cursor, erased = 0 } = state
   for (let page = 0; page < PAGES; page++) {
@@ -96,7 +99,7 @@ async function erasePage(world: Needs, filter: EraseTagged, cursor: string | und
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
   let failure: string | undefined
   const outcomes = await inParallel(runs, ({ runId }) =>
-    // One that cannot be erased must not keep the others from it.
+    // A run that cannot be erased must not block the others.
     world.store.erase(runId).catch((error: unknown): 'failed' => {
       failure = `run '${runId}': ${asError(error).message}`
       return 'failed'

@@ -3,13 +3,13 @@ import type { RunSummary } from '../ports/run-lists.ts'
 import type { RunStore } from '../ports/run-store.ts'
 import { type Fingerprint, groupOf } from '../views/fingerprint.ts'
 
-/** Failures that are one trouble, however many runs it has met. */
+/** Failures with one cause, however many runs they affect. */
 export interface Incident extends Omit<Fingerprint, 'id'> {
   fingerprint: string
   count: number
   failed: number
   stuck: number
-  /** When the first of these runs failed or got stuck, and the last. */
+  /** When the first of these runs failed or got stuck, and when the last did. */
   firstAt: number
   lastAt: number
   /** Some of them, newest first. */
@@ -19,7 +19,7 @@ export interface Incident extends Omit<Fingerprint, 'id'> {
 export interface Incidents {
   /** The one with the most runs first. */
   incidents: Incident[]
-  /** Whether all runs in trouble were looked at; of each state, the newest 1,000 are. */
+  /** Whether all runs in trouble were examined; for each state, the newest 1,000 are. */
   isComplete: boolean
 }
 

@@ -11,7 +11,7 @@ import { TROUBLE, troubledAt } from './incidents.ts'
 
 export type BulkAction = 'retry' | 'rerun' | 'cancel' | 'terminate'
 
-/** Which runs: those that all of it is true of. */
+/** Selects runs that match all of the given conditions. */
 export type BulkFilter = Pick<RunFilter, 'workflow' | 'tag' | 'idPrefix' | 'from' | 'to'> & {
   status?: RunStatus
   /** Those in trouble with this fingerprint. */
@@ -28,13 +28,13 @@ export interface Bulk {
   /** How many runs at most, 1 to 10,000. Default 1,000. */
   limit?: number
   reason?: string
-  /** Of a rerun: the first step that is done again. Without it each begins at its beginning. */
+  /** Of a rerun: the first step that runs again. Without it each run begins anew. */
   from?: string
   /** Of a rerun from a step: take over results that the run has undone since. */
   inheritUndone?: boolean
 }
 
-/** Runs that something cannot be done to, and why, as what stands behind their number. */
+/** Runs that refuse the action, and why, as the predicate of their number. */
 export interface Refused {
   why: string
   count: number
@@ -45,10 +45,10 @@ export interface Refused {
 export interface BulkProgress {
   matched: number
   done: number
-  /** Had moved on, or were refused. */
+  /** Had moved on, or refused the action. */
   skipped: number
   failed: number
-  /** Those of the skipped ones that it cannot be done to. Progress of 0.1.0 is without it. */
+  /** The skipped runs that refused the action. Progress of 0.1.0 lacks it. */
   refused?: Refused[]
   /** Why some of them were skipped or failed. */
   notes: string[]
@@ -56,7 +56,7 @@ export interface BulkProgress {
 
 interface State extends Bulk {
   progress?: BulkProgress
-  /** Which of the states that it goes through, and where in it. */
+  /** Its position: the index of the current state, and the cursor in it. */
   at?: number
   cursor?: string
 }
@@ -77,7 +77,10 @@ const PAGE = 500
 const BATCHES_PER_GENERATION = 100
 const NOTES = 10
 
-/** A run that does something to many runs, a second's worth at a time. Killed, it goes on; and no run is touched twice. */
+/**
+ * A run that acts on many runs, a second's share at a time. After a crash it goes on, and no run is acted on
+ * twice.
+ */
 export function steerMany(world: Needs): Workflow<Bulk, BulkProgress> {
   return workflow(STEER_MANY, async (ctx, state: State): Promise<BulkProgress> => {
     const { perSecond = BULK_BOUNDS.perSecond.unless, limit = BULK_BOUNDS.limit.unless } = state
@@ -98,7 +101,7 @@ export function steerMany(world: Needs): Workflow<Bulk, BulkProgress> {
       }
       ;[at, cursor] = found.cursor === undefined ? [at + 1, undefined] : [at, found.cursor]
     }
-    // Green would mean that all is well.
+    // A successful result would mean that every run was handled.
     if (progress.matched > 0 && progress.done === 0) throw new FatalError(nothingDone(state.action, progress))
     return progress
   })
@@ -113,7 +116,10 @@ function nothingDone(action: BulkAction, { matched, refused = [], failed, notes 
   return `none of the ${matched} runs was ${DONE[action]}${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`
 }
 
-/** Of an incident: what has failed has ended, so there is nothing to stop; what is stuck has not, so it must not begin twice. */
+/**
+ * For an incident: failed runs have ended, so they cannot be stopped; stuck ones have not, so they cannot be
+ * rerun.
+ */
 const OF_INCIDENT: Record<BulkAction, readonly RunStatus[]> = {
   retry: TROUBLE,
   rerun: ['failed'],
@@ -132,15 +138,15 @@ export interface WouldSteer {
   isComplete: boolean
   /** Some of them. */
   runs: string[]
-  /** How many of them it can be done to, of those that were looked at. */
+  /** How many of the examined runs would accept the action. */
   can: number
-  /** The others that were looked at, and why not. */
+  /** The examined runs that would refuse it, and why. */
   refused: Refused[]
-  /** How many were not looked at more closely. */
+  /** How many runs were not examined. */
   unchecked: number
 }
 
-/** How many there would be, and some of them. Nothing is done. */
+/** Counts the matching runs and names some of them. Nothing is changed. */
 export async function wouldSteer(world: Needs, bulk: Bulk): Promise<WouldSteer> {
   const { limit = BULK_BOUNDS.limit.unless } = bulk
   const runs: string[] = []
@@ -160,7 +166,7 @@ export async function wouldSteer(world: Needs, bulk: Bulk): Promise<WouldSteer> 
   const refused: Refused[] = []
   if (whyNot) {
     await inParallel(looked, async (runId) => {
-      // What cannot be looked at is found out when it is done.
+      // A run that cannot be examined now is checked when the action runs.
       const why = await whyNot(world, runId, bulk).catch((error: unknown) => asError(error).message)
       if (why !== undefined) note(refused, { why, count: 1, runs: [runId] })
     })
@@ -175,10 +181,10 @@ export async function wouldSteer(world: Needs, bulk: Bulk): Promise<WouldSteer> 
   }
 }
 
-/** Each takes a look at the run's history, which a request has time for so many times. */
+/** Each check reads a run's history, and a request has time for so many. */
 const MOST_LOOKED_AT = 300
 
-/** Those with the same reason are together. */
+/** Merges entries with the same reason. */
 function note(refused: Refused[], { why, count, runs }: Refused): void {
   const known = refused.find((each) => each.why === why)
   if (!known) return void refused.push({ why, count, runs: [...runs] })
@@ -202,7 +208,7 @@ async function findPage(
   const status = statesOf(bulk)[at]
   const page = await store.list({
     ...filter,
-    // A filter by incident or time passes few of those it looks at.
+    // A filter by incident or time matches few of the runs it examines.
     limit: incident === undefined && since === undefined ? Math.min(PAGE, most) : PAGE,
     ...(status !== undefined ? { status } : { isOpen: true }),
     ...(cursor !== undefined && { cursor }),
@@ -211,7 +217,7 @@ async function findPage(
   return { runs: runs.slice(0, most), ...(page.cursor !== undefined && { cursor: page.cursor }) }
 }
 
-/** What keeps the others going is touched only by who asks for it by name. */
+/** Built-in workflows, which serve other runs, are affected only if the filter names them. */
 function isMeant(run: RunSummary, { workflow: asked, idPrefix, incident, since }: BulkFilter): boolean {
   const { runId, workflow: name, error, endedAt } = run
   if (

@@ -1,26 +1,28 @@
 import { InvalidInputError } from '../base/errors.ts'
 import type { RunRecord } from '../ports/run.ts'
 
-/** Whose payload it is: what a codec may choose a key by. */
+/** The run a payload belongs to: a codec may choose a key by it. */
 export type PayloadOf = Pick<RunRecord, 'workflow' | 'tags'> & { runId: string }
 
 /**
- * Makes something else of payloads before they are stored, and payloads of that again: inputs, outputs, results, signals, errors, progress.
- * To encrypt them, for example. What runs are found and steered by stays as it is: names, ids, tags, states, times.
+ * Transforms payloads before they are stored and back when they are read, for example to encrypt them.
+ * Payloads are inputs, outputs, results, signals, errors and progress. Names, ids, tags, states and times, by
+ * which runs are found and steered, stay as they are.
  */
 export interface Codec {
-  /** `json` is the payload as JSON. What comes out has to say everything that `decode` needs, the name of a key for instance. */
+  /** `json` is the payload as JSON. The result must contain all that `decode` needs, such as the name of a key. */
   encode(json: string, of: PayloadOf): string | Promise<string>
-  /** Throws where that is not possible, or not any more. */
+  /** Throws if the payload cannot be decoded, or can no longer be. */
   decode(encoded: string): string | Promise<string>
 }
 
-/** The codec that a module has as its default export. One that has none is a mistake, which must not end in plain payloads. */
+/** The codec that a module exports as default. A missing one is an error: it must not lead to plain payloads. */
 export function codecOf(module: { default?: unknown }): Codec {
   const codec = module.default as Partial<Codec> | null | undefined
   if (typeof codec?.encode === 'function' && typeof codec.decode === 'function') return codec as Codec
   throw new InvalidInputError(
-    'the module of the codec must have a codec as its default export: an object with the functions `encode` and `decode`',
+    'the module of the codec must have a codec as its default export: an object with the functions `encode` ' +
+      'and `decode`',
   )
 }
 
@@ -33,7 +35,7 @@ export class Unreadable {
   }
 }
 
-/** Why a payload cannot be read, also where it came by the API; undefined for one that can. */
+/** Why a payload cannot be read, also where it came through the API; undefined for a readable one. */
 export function unreadable(payload: unknown): string | undefined {
   const reason =
     typeof payload === 'object' && payload !== null ? (payload as Partial<Unreadable>)['~unreadable'] : undefined

@@ -9,7 +9,7 @@ import { EVENT_PAYLOADS, MESSAGE_PAYLOADS, type PayloadField } from './payload-f
 
 const CODED_MESSAGE = '(encoded)'
 
-/** One direction of a codec, for everything that payloads are kept in. */
+/** One direction of a codec, for every structure that contains payloads. */
 export abstract class Coder {
   abstract value(value: Json): Promise<Json>
   abstract text(text: string): Promise<string>
@@ -27,7 +27,7 @@ export abstract class Coder {
     return { ...frame, events: await inParallel(frame.events, (event) => this.event(event)) }
   }
 
-  /** What has none of them is given back as it is. */
+  /** An object without such fields is returned as it is. */
   async fields<T extends object>(
     holder: T,
     fields: readonly (PayloadField | 'parsed' | 'progress' | 'checkpoint' | 'details')[],
@@ -50,7 +50,7 @@ export class Encoder extends Coder {
   private readonly codec: Codec
   private readonly of: () => Promise<PayloadOf>
 
-  /** `of` is asked only if there is something to encode. */
+  /** `of` is called only if there is something to encode. */
   constructor(codec: Codec, of: () => Promise<PayloadOf>) {
     super()
     this.codec = codec
@@ -69,15 +69,18 @@ export class Encoder extends Coder {
     return JSON.stringify(await this.value(text))
   }
 
-  /** Names of errors and steps say what kind of trouble it is. Messages and fields quote data. */
+  /**
+   * Names of errors and steps stay readable, because they classify the failure. Messages and fields may quote
+   * data.
+   */
   async error({ name, step, attempts, runId, status, ...rest }: ErrorRecord): Promise<ErrorRecord> {
-    const told = {
+    const readable = {
       ...(step !== undefined && { step }),
       ...(attempts !== undefined && { attempts }),
       ...(runId !== undefined && { runId }),
       ...(status !== undefined && { status }),
     }
-    return { name, message: CODED_MESSAGE, ...told, fields: { [CODED]: await this.coded(rest as unknown as Json) } }
+    return { name, message: CODED_MESSAGE, ...readable, fields: { [CODED]: await this.coded(rest as unknown as Json) } }
   }
 
   private async coded(value: Json): Promise<string> {
@@ -88,12 +91,12 @@ export class Encoder extends Coder {
   }
 }
 
-/** What was stored before there was a codec is as it was. */
+/** Payloads stored before the codec was set are returned unchanged. */
 export class Decoder extends Coder {
   private readonly codec: Codec
   private readonly isLenient: boolean
 
-  /** `lenient`: for readers, who see what there is. A run cannot go on with that. */
+  /** `lenient`: readers get a placeholder for what cannot be decoded. A run needs `strict`. */
   constructor(codec: Codec, strictness: 'strict' | 'lenient') {
     super()
     this.codec = codec
@@ -110,12 +113,12 @@ export class Decoder extends Coder {
   }
 
   async error(error: ErrorRecord): Promise<ErrorRecord> {
-    const { fields, message: _, ...told } = error
+    const { fields, message: _, ...readable } = error
     if (!isCoded(fields)) return error
     const rest = await this.decoded(fields[CODED], (unreadable) => ({
       message: `(unreadable: ${unreadable['~unreadable']})`,
     }))
-    return { ...told, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
+    return { ...readable, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
   }
 
   private async decoded<T>(coded: string, placeholder: (unreadable: Unreadable) => T): Promise<T> {
@@ -129,5 +132,5 @@ export class Decoder extends Coder {
   }
 }
 
-/** Of a text that `Encoder.text` made. */
+/** The encoded part of a text that `Encoder.text` made. */
 const codedIn = (text: string): string => (JSON.parse(text) as { [CODED]: string })[CODED]

@@ -1,10 +1,10 @@
 import type { EventType } from '../base/events.ts'
 import type { Message } from '../ports/run.ts'
 
-/** The fields that hold what users pass around. Everything else is what a run is found, replayed and understood by. */
+/** The fields with users' data. All other fields are needed to find, replay and explain a run. */
 export type PayloadField = 'result' | 'payload' | 'data' | 'input' | 'output' | 'error' | 'reason'
 
-/** Of each journal event. A new one does not compile until somebody has said here what it holds. */
+/** The payload fields of each journal event. A new event does not compile until it is listed here. */
 export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
   'step.started': [],
   'step.queued': [],

@@ -20,7 +20,7 @@ import type { Task } from '../tasks/task.ts'
 import type { Codec, PayloadOf } from './codec.ts'
 import { type Coder, Decoder, Encoder } from './coder.ts'
 
-/** The same world, in which payloads are stored as the codec has them. */
+/** The same world, with payloads stored in encoded form. */
 export function withCodec<W extends World>(world: W, codec: Codec | undefined): W {
   if (!codec) return world
   const runs = new CodedRuns(world.store, codec)
@@ -55,7 +55,10 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
 
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
 
-/** What passes by as it is: no payload is in it. What a store learns to do does not compile until it is here or coded. */
+/**
+ * Calls that pass through unchanged, because they carry no payload. A new method of the store does not
+ * compile until it is listed here or encoded.
+ */
 type PassesBy =
   | 'state'
   | 'list'
@@ -79,7 +82,7 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
   private readonly codec: Codec
   private readonly strict: Decoder
   private readonly lenient: Decoder
-  /** Runs that are held here: every commit of theirs has something to encode. */
+  /** Runs that a runner holds in this process: each of their commits has something to encode. */
   private readonly held = new Map<string, PayloadOf>()
 
   constructor(store: RunStore, codec: Codec) {
@@ -130,7 +133,7 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
         inbox: await inParallel(claimed.inbox, (message) => this.strict.message(message)),
       }
     } catch (error) {
-      // As if it had not been claimed: whoever asked for it decides when to try again, and when to give up.
+      // The claim is undone: the runner that asked for it decides when to retry, and when to stop retrying.
       await this.commit({ runId, epoch, next: { kind: 'release', noProgress: true } })
       throw error
     }
@@ -213,7 +216,7 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
   }
 }
 
-/** A worker's checkpoint and what it answered. */
+/** Encodes a worker's checkpoint and its result. */
 class CodedTasks implements Omit<TaskStore, 'isOpenToWorkers' | 'handOutAgainMs' | 'refusal' | 'receive' | 'putBack'> {
   private readonly tasks: TaskStore
   private readonly codec: Codec
@@ -267,7 +270,10 @@ async function record(run: RunRecord, coder: Coder): Promise<RunRecord> {
 const frames = (stored: readonly Frame[], coder: Coder): Promise<Frame[]> =>
   inParallel(stored, (frame) => coder.frame(frame))
 
-/** Why nobody can go on with a run is said as it is, be it that nobody can encode anything. Only what does not fit a schema is quoted. */
+/**
+ * The reason why a run is parked stays readable, even if no payload can be encoded. Only a schema problem is
+ * encoded, because it may quote data.
+ */
 async function parked(error: ErrorRecord, encoder: Encoder): Promise<ErrorRecord> {
   return error.name === 'InvalidInputError' ? encoder.error(error) : error
 }

@@ -22,7 +22,10 @@ interface TaskOptions<P extends string> extends Placed<P> {
 }
 
 interface WorkerOptions<P extends string> extends TaskOptions<P> {
-  /** What the worker gets; the input of the run unless given. A string `{{ expression }}` stands for what the expression gives. */
+  /**
+   * What the worker gets; the input of the run unless given. A string `{{ expression }}` is replaced by the
+   * value of the expression.
+   */
   config?: Json
   heartbeatTimeout?: Duration
   maxIterations?: number
@@ -33,7 +36,7 @@ export function dag<In = unknown>(name: string, version?: string | number): Dag<
   return new Dag<In, {}>({ name, ...(version !== undefined && { version }), steps: [] }, [], [])
 }
 
-/** `Outs` are the outputs so far, by name: a step can only come after one that is there, and sees what it gave. */
+/** `Outs` are the outputs so far, by name: a step can only follow an existing step, whose output it sees. */
 export class Dag<In, Outs extends object> {
   private readonly definition: Definition
   private readonly handlers: readonly NamedHandler[]
@@ -54,7 +57,7 @@ export class Dag<In, Outs extends object> {
     return this.with(step, handler(name, run as (task: TaskInput) => unknown))
   }
 
-  /** Has a worker outside do it, one that takes tasks of this type. */
+  /** Dispatches a task of this type to a worker. */
   worker<O = unknown, N extends string = string, P extends keyof Outs & string = never>(
     name: N,
     type: string,
@@ -95,7 +98,7 @@ export class Dag<In, Outs extends object> {
     return this.with({ type: 'wait', name, untilTimestamp: new Date(date).toISOString(), ...place(options) })
   }
 
-  /** Waits for a signal of this name; undefined when it does not come in time. */
+  /** Waits for a signal of this name; undefined if it does not come in time. */
   signal<T, N extends string = string, P extends keyof Outs & string = never>(
     name: N,
     options: Placed<P> & { timeout?: Duration } = {},
@@ -135,7 +138,7 @@ export class Dag<In, Outs extends object> {
   }
 }
 
-/** In a graph that was built, a step without `after` is a beginning, not the next in line. */
+/** In a graph from the builder, a step without `after` begins at once; it does not follow the previous step. */
 function place({ after = [], onParentFailure }: Placed<string>): Pick<Step, 'after' | 'onParentFailure'> {
   return { after: typeof after === 'string' ? after : [...after], ...(onParentFailure && { onParentFailure }) }
 }

@@ -11,7 +11,7 @@ export interface DefinitionSummary {
   name: string
   /** The latest version. */
   version: number
-  /** What the definition calls it. */
+  /** The name in the definition itself. */
   label?: string
   createdAt: number
   updatedAt: number
@@ -20,16 +20,16 @@ export interface DefinitionSummary {
 export interface SavedDefinition {
   name: string
   version: number
-  /** False when the latest version says the same. */
+  /** False when the latest version has the same content. */
   isNew: boolean
   createdAt: number
-  /** What may not be meant like this. */
+  /** Likely mistakes. */
   warnings: Problem[]
 }
 
 /** A route of the API has this name. */
 const TAKEN = 'schema.json'
-/** So many runs are named when they keep a definition from being deleted. */
+/** So many running runs are named in the error when a definition cannot be deleted. */
 const NAMED = 5
 
 /** Saves, shows and deletes definitions; `StoredWorkflows` runs them. */
@@ -45,7 +45,7 @@ export class Catalogue extends StoredWorkflows {
     this.world = world
   }
 
-  /** A new version, unless the latest one says the same. Refused with every problem and its path. */
+  /** Saves a new version, unless the latest one has the same content. Throws all problems, each with its path. */
   async save(name: string, json: unknown): Promise<SavedDefinition> {
     const { definition, warnings } = await this.check(name, json)
     return { name, ...(await this.definitions.add(definition)), warnings }
@@ -88,15 +88,15 @@ export class Catalogue extends StoredWorkflows {
   }
 
   /**
-   * Refused while runs of it are alive. A run that is being started meanwhile does not slip through: either its start
-   * comes after the mark and finds it (`confirm`), or it comes before and is found by the second look.
+   * Refused while runs of it are alive. A concurrent start is caught too: if it comes after the mark, it sees
+   * the mark (`confirm`); if before, the second check sees its run.
    */
   async delete(name: string): Promise<void> {
     const head = await this.definitions.head(name)
     if (!head || head.value.isDeleted) throw await this.unknown(name)
     await this.assertNoRuns(name)
     const marked = await this.definitions.markDeleted(name, head)
-    if (!marked) throw new ConflictError(`definition '${name}' was changed by somebody else meanwhile; look again`)
+    if (!marked) throw new ConflictError(`definition '${name}' was changed by another process meanwhile; look again`)
     await this.assertNoRuns(name).catch(async (error: unknown) => {
       await this.definitions.restore(name, marked)
       throw error
@@ -116,7 +116,8 @@ export class Catalogue extends StoredWorkflows {
       if (page.runs.length > 0) {
         const some = page.runs.map(({ runId, status }) => `'${runId}' (${status})`).join(', ')
         throw new ConflictError(
-          `runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`,
+          `runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; ` +
+            'end them first',
         )
       }
       cursor = page.cursor

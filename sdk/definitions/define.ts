@@ -22,7 +22,10 @@ export interface DefineOptions {
   workflows?: readonly AnyWorkflow[]
 }
 
-/** A definition as an ordinary workflow: the same engine, the same journal. Refused with every problem and its path. */
+/**
+ * A definition as an ordinary workflow: the same engine, the same journal. Throws all problems, each with its
+ * path.
+ */
 export function define<I = unknown>(
   json: unknown,
   { handlers = [], workflows = [] }: DefineOptions = {},

@@ -7,9 +7,9 @@ import type { Definition } from './schema.ts'
 /** What is known of a stored definition as a whole. One document per name; it stays when the definition is deleted. */
 export interface Head {
   latest: number
-  /** Of the latest version, to tell whether another one says anything new. */
+  /** The digest of the latest version, to see whether another one differs. */
   digest: string
-  /** What the definition itself calls its latest version. */
+  /** The name that the definition gives its latest version. */
   label?: string
   createdAt: number
   updatedAt: number
@@ -72,7 +72,7 @@ export class DefinitionStore {
     }
   }
 
-  /** Takes the name out of use; undefined if somebody has changed it since it was read. */
+  /** Takes the name out of use; undefined if another process has changed it since it was read. */
   async markDeleted(name: string, { value, version }: Document<Head>): Promise<Document<Head> | undefined> {
     return this.putHead(name, { ...value, isDeleted: true }, version)
   }
@@ -81,7 +81,7 @@ export class DefinitionStore {
     await this.putHead(name, head, version)
   }
 
-  /** Those that were deleted with the name, and none that came since. */
+  /** Lets the versions up to this number expire, and none that was added since. */
   async letVersionsExpire(name: string, upTo: number): Promise<void> {
     const { documents, clock } = this.world
     const expiresAt = clock.now() + OUTLIVES_ITS_NAME_MS
@@ -90,7 +90,10 @@ export class DefinitionStore {
     }
   }
 
-  /** Whoever added a later version has made that the latest. False if the name was deleted with this version in it. */
+  /**
+   * Another process that added a later version has made that the latest. False if the name was deleted with
+   * this version in it.
+   */
   private async makeLatest(name: string, next: Head): Promise<boolean> {
     for (;;) {
       const before = await this.head(name)

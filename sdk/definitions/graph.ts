@@ -38,7 +38,7 @@ export function findCycle({ parents }: Graph): string[] | undefined {
   return undefined
 }
 
-/** Depth first and without recursion, since a chain may have a thousand links. */
+/** Depth first and without recursion, since a chain may have a thousand steps. */
 function walk(start: string, parents: Map<string, string[]>, done: Set<string>): string[] | undefined {
   const path: { name: string; next: number }[] = [{ name: start, next: 0 }]
   const onPath = new Set([start])
@@ -60,7 +60,7 @@ function walk(start: string, parents: Map<string, string[]>, done: Set<string>):
   return undefined
 }
 
-/** Kahn's way, as long as there are steps and arrows; what lies on a cycle is left out. */
+/** Kahn's algorithm, linear in steps and arrows; steps on a cycle are left out. */
 export function parentsFirst<T extends { name: string }>(
   steps: readonly T[],
   parentsOf: (step: T) => readonly string[],

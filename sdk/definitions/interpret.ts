@@ -7,7 +7,7 @@ import { fillIn, type Scope } from './expressions.ts'
 import { graphOf, parentsFirst } from './graph.ts'
 import type { Definition, Step } from './schema.ts'
 
-/** What a handler is given besides the tools of every step. */
+/** What a handler gets besides the tools of every step. */
 export interface TaskInput extends StepTools {
   readonly input: unknown
   readonly config: unknown
@@ -26,14 +26,14 @@ export interface Parts {
   workflows: ReadonlyMap<string, AnyWorkflow>
 }
 
-/** Hears of every step when it begins and when it ends, or that it is left out. */
+/** Called when a step begins, ends or is skipped. */
 export type Trace = (step: string, state: 'begun' | Outcome['state']) => void
 
 type Outcome = { state: 'completed'; output: unknown } | { state: 'skipped' } | { state: 'failed'; error: unknown }
 
 export interface DefinitionResult {
   outputs: Record<string, unknown>
-  /** Steps that were left out: on the other side of a branch, or after a failure they asked to be spared from. */
+  /** Skipped steps: on a branch not taken, or after a failed step with `onParentFailure: 'skip'`. */
   skipped: string[]
   failed: string[]
 }
@@ -175,7 +175,7 @@ export async function interpret(
   const haveChildren = new Set([...parents.values()].flat())
   for (const [name, outcome] of outcomes) {
     const ended = await outcome
-    // Nobody comes after it who could have an opinion about its failure.
+    // No later step decides about its failure, so the failure fails the run.
     if (ended.state === 'failed' && !haveChildren.has(name)) fatal ??= ended.error as Error
   }
   if (fatal) throw fatal
@@ -189,7 +189,7 @@ function handlerOf(parts: Parts, name: string): Handler {
   return handler
 }
 
-/** Getters, so that what a handler does not ask for is not made. */
+/** Getters, so that values a handler does not read are never computed. */
 function taskInput(
   tools: StepTools,
   given: Pick<TaskInput, 'input' | 'config' | 'parents' | 'item' | 'index'>,

@@ -22,6 +22,6 @@ export function drawMermaid(nodes: readonly Drawn[]): string {
 }
 
 function labelOf({ name, type, status }: Node & Pick<Drawn, 'status'>): string {
-  const told = [...(type === 'task' ? [] : [type]), ...(status ? [status] : [])]
-  return `${name.replaceAll('"', "'")}${told.length > 0 ? ` (${told.join(', ')})` : ''}`
+  const details = [...(type === 'task' ? [] : [type]), ...(status ? [status] : [])]
+  return `${name.replaceAll('"', "'")}${details.length > 0 ? ` (${details.join(', ')})` : ''}`
 }

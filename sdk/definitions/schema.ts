@@ -27,7 +27,10 @@ const common = {
   name: Name,
   /** The steps that come before. Where no step has any, they run one after the other. */
   after: z.union([Name, z.array(Name)]).optional(),
-  /** What becomes of this step when one before it has failed: the run fails, or the step is left out and the run goes on. */
+  /**
+   * What happens to this step when a step before it has failed: the run fails, or the step is skipped and the
+   * run continues.
+   */
   onParentFailure: z.enum(['cancel', 'skip']).optional(),
 }
 
@@ -40,7 +43,7 @@ const Task = z.strictObject({
   ...config,
   handler: Name.optional(),
   lambda: z.string().min(1).max(200).optional(),
-  /** A type of task that workers outside do. */
+  /** A type of task that external workers do. */
   worker: Name.optional(),
   retry: Retry.optional(),
   timeoutMs: Milliseconds.optional(),

@@ -11,7 +11,7 @@ import { type Node, nodesOf } from './graph.ts'
 import { interpret, type Trace } from './interpret.ts'
 import type { Definition } from './schema.ts'
 
-/** `WAITING` holds nothing anywhere; a step that pauses or will be tried again is `RUNNING`. */
+/** A `WAITING` step uses no compute; a step that pauses or waits for a retry is `RUNNING`. */
 export type StepStatus = 'PENDING' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED'
 
 export interface StepView extends Node {
@@ -25,7 +25,7 @@ export interface StepView extends Node {
 
 type Seen = Pick<StepView, 'status' | 'startedAt' | 'endedAt'>
 
-/** Where every step of a run stands. The definition itself says so: it is replayed, and watched. */
+/** The state of every step of a run. The definition's own code is replayed, and observed. */
 export async function stepsOf(definition: Definition, run: RunRecord, frames: readonly Frame[]): Promise<StepView[]> {
   const seen = new Map<string, Seen>()
   const replay = new Replay(run, journalOf(run, frames))
@@ -64,7 +64,8 @@ async function watch(definition: Definition, run: RunRecord, replay: Replay, tra
     stubs: undefined,
   })
   replay.close('the steps were looked at')
-  if (replay.violation) throw new ConflictError(`the steps of run '${id}' cannot be told: ${replay.violation.message}`)
+  if (replay.violation)
+    throw new ConflictError(`the steps of run '${id}' cannot be determined: ${replay.violation.message}`)
 }
 
 function journalOf(run: RunRecord, frames: readonly Frame[]): Journal {
@@ -83,7 +84,7 @@ function stateOf(
 ): Seen & { wakeAt?: number } {
   if (!seen) return { status: runHasEnded ? 'SKIPPED' : 'PENDING' }
   if (seen.status !== 'RUNNING') return seen
-  // The run was ended from outside while this was under way.
+  // The run was terminated while this step was running.
   if (runHasEnded) return { ...seen, status: 'FAILED' }
   const id = escapeName(name)
   const own = open.filter((operation) => operation.id === id || operation.id.startsWith(`${id}/`))

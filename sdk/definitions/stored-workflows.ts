@@ -11,14 +11,14 @@ import type { Definition } from './schema.ts'
 
 const REMEMBERED = 1_000
 
-/** The workflows in the code and, where it has none of that name, those that are stored as definitions. */
+/** The workflows in the code and, for other names, those that are stored as definitions. */
 export class StoredWorkflows implements WorkflowSource {
   protected readonly registry: Registry
   protected readonly handlers: ReadonlyMap<string, Handler>
   protected readonly definitions: DefinitionStore
-  /** Never started by their names: who may start runs may not erase or steer all of them. */
+  /** Never started by name: a caller that may start runs may not erase or steer all of them. */
   private readonly builtIn: ReadonlyMap<string, AnyWorkflow>
-  /** A version never changes, so what is known of it stays true. */
+  /** A version never changes, so it can be cached for good. */
   private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
 
   constructor(
@@ -44,7 +44,10 @@ export class StoredWorkflows implements WorkflowSource {
     return workflow.body === runsElsewhere || this.builtIn.has(workflow.name) || this.registry.knows(workflow)
   }
 
-  /** Throws if the workflow was deleted: asked once a run was created, because that may have happened meanwhile. */
+  /**
+   * Throws if the workflow was deleted. Called after a run was created, because the deletion may have come in
+   * between.
+   */
   confirm({ name }: AnyWorkflow): Promise<void> | undefined {
     return this.registry.has(name) || this.builtIn.has(name) ? undefined : this.assertNotDeleted(name)
   }
@@ -67,7 +70,7 @@ export class StoredWorkflows implements WorkflowSource {
   }
 
   private async load(name: string, version: number): Promise<AnyWorkflow> {
-    // Only whoever runs a definition pays for the interpreter.
+    // Loaded on first use, so that processes without definitions do not load the interpreter.
     const { asWorkflow } = await import('./as-workflow.ts')
     let known = this.known.get(`${version} ${name}`)
     if (!known) {
@@ -106,7 +109,10 @@ export class StoredWorkflows implements WorkflowSource {
     return [...new Set(names)]
   }
 
-  /** Enough to start it by; its own runner loads the rest. A child that is gone fails its step, and only when it comes to that. */
+  /**
+   * Enough to start it by; its own runner loads the rest. A deleted child fails its step only when that step
+   * is reached.
+   */
   private async childNamed(name: string): Promise<AnyWorkflow> {
     const head = (await this.definitions.head(name))?.value
     if (head && !head.isDeleted) return workflow(name, { version: head.latest }, runsElsewhere)
@@ -124,7 +130,8 @@ export class StoredWorkflows implements WorkflowSource {
     )
     if (missing.length === 0) return
     throw new UnknownWorkflowError(
-      `definition '${name}' (version ${version}) calls handlers that are not in this code: ${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,
+      `definition '${name}' (version ${version}) calls handlers that are not in this code: ` +
+        `${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,
     )
   }
 }

@@ -31,8 +31,10 @@ export function drawSvg(nodes: readonly Drawn[]): string {
   )
   const boxes = nodes.map((node) => box(node, corners.get(node.name)!))
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.x} ${size.y}" width="${size.x}" height="${size.y}" font-family="system-ui, sans-serif" font-size="13">`,
-    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z" fill="#57606a"/></marker></defs>',
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.x} ${size.y}" width="${size.x}" ` +
+      `height="${size.y}" font-family="system-ui, sans-serif" font-size="13">`,
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" ' +
+      'orient="auto"><path d="M0 0 8 4 0 8z" fill="#57606a"/></marker></defs>',
     ...arrows,
     ...boxes,
     '</svg>',
@@ -46,7 +48,8 @@ function box({ name, type, status }: Drawn, { x, y }: { x: number; y: number }):
   const said = [type, ...(status ? [status] : [])].join(' · ')
   return [
     `<g><title>${escapeXml(name)}</title>`,
-    `<rect x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="${round}" fill="${fill}" stroke="${stroke}"/>`,
+    `<rect x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="${round}" fill="${fill}" ` +
+      `stroke="${stroke}"/>`,
     `<text x="${middle}" y="${y + 20}" text-anchor="middle" fill="#1f2328">${escapeXml(shortened(name))}</text>`,
     `<text x="${middle}" y="${y + 36}" text-anchor="middle" fill="#57606a" font-size="10">${said}</text></g>`,
   ].join('')
@@ -55,7 +58,10 @@ function box({ name, type, status }: Drawn, { x, y }: { x: number; y: number }):
 function arrow(from: { x: number; y: number }, to: { x: number; y: number }): string {
   const [startX, startY, endX, endY] = [from.x + BOX.width / 2, from.y + BOX.height, to.x + BOX.width / 2, to.y]
   const bend = (endY - startY) / 2
-  return `<path d="M${startX} ${startY}C${startX} ${startY + bend} ${endX} ${endY - bend} ${endX} ${endY}" fill="none" stroke="#57606a" marker-end="url(#tip)"/>`
+  return (
+    `<path d="M${startX} ${startY}C${startX} ${startY + bend} ${endX} ${endY - bend} ${endX} ${endY}" ` +
+    'fill="none" stroke="#57606a" marker-end="url(#tip)"/>'
+  )
 }
 
 function shortened(name: string): string {

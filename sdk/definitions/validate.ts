@@ -6,7 +6,7 @@ import { templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
 import { Definition, type Step } from './schema.ts'
 
-/** What a definition may refer to; where that is not known, it is not checked. */
+/** What a definition may refer to; unknown parts are not checked. */
 export interface Known {
   handlers?: ReadonlySet<string>
   workflows?: ReadonlySet<string>
@@ -37,14 +37,14 @@ export function findProblems(json: unknown, known: Known): Problem[] {
   return cycle ? [{ path: '$.steps', message: `the steps wait for each other in a circle: ${cycle.join(' ← ')}` }] : []
 }
 
-/** `alsoWrong` is what the caller has found already. */
+/** `alsoWrong`: problems that the caller has found already. */
 export function parseDefinition(json: unknown, known: Known, alsoWrong: readonly Problem[] = []): Definition {
   const problems = [...alsoWrong, ...findProblems(json, known)]
   if (problems.length > 0) throw new InvalidInputError('the definition is not valid', problems)
   return Definition.parse(json)
 }
 
-/** What can be run, and may not be meant. */
+/** Definitions that are valid and probably not what the author meant. */
 export function findWarnings(definition: Definition): Problem[] {
   const { steps } = definition
   const { parents } = graphOf(definition)
@@ -63,7 +63,8 @@ export function findWarnings(definition: Definition): Problem[] {
       warnings.push({
         path: `$.steps[${i}]`,
         message:
-          'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it is to follow, give it an `after`',
+          'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it ' +
+          'is to follow, give it an `after`',
       })
     return warnings
   })
@@ -82,7 +83,7 @@ function duplicateNames({ steps }: Definition): Problem[] {
 
 interface Shape {
   names: ReadonlySet<string>
-  /** No step says what it comes after. */
+  /** No step has an `after`. */
   isSequence: boolean
 }
 

@@ -7,22 +7,22 @@ import { idOf, type Taken, takeEvent, verdictOf } from './take.ts'
 /** An event as its source delivered it. */
 export interface Arrival {
   event: unknown
-  /** What keeps it from being one. */
+  /** Why it is not a usable event. */
   problem?: string
-  /** What it keeps its order among. */
+  /** The group within which events keep their order. */
   group?: string
-  /** The source will not bring it again. */
+  /** The source will not deliver it again. */
   isLastTry?: boolean
 }
 
-/** An event that will never do, for people to look at. */
+/** An event that can never be taken, for people to look at. */
 export interface DeadEvent {
   event: unknown
   id: string | undefined
   reason: string
 }
 
-/** `again`: it is to be brought once more. `isTrouble`: for a reason that has nothing to do with the event. */
+/** `again`: the source is to deliver it again. `isTrouble`: for a reason that has nothing to do with the event. */
 export type Outcome =
   | { state: 'taken'; taken: Taken }
   | { state: 'dead'; reason: string }
@@ -30,16 +30,16 @@ export type Outcome =
 
 export interface IntakeOptions {
   client: Client
-  /** Or what is wrong with it, which is then what is wrong with every event. */
+  /** The mapping, or its problem, which then affects every event. */
   mapping: EventMapping | { problem: string }
-  /** For so long after its time, an event whose run is not there is tried again. */
+  /** How long after an event's own time it is retried if its run does not exist. */
   patienceMs: number
-  /** Must not lose it: it is the last who has it. */
+  /** Must not lose it: the event has been removed from its source. */
   bury: (dead: DeadEvent) => Promise<void>
   log: LogSink
 }
 
-/** Takes events in, and decides what becomes of those that it cannot take. Never throws. */
+/** Takes events in, and decides what happens to events that cannot be taken. Never throws. */
 export class Intake {
   private readonly options: IntakeOptions
 
@@ -51,7 +51,7 @@ export class Intake {
     try {
       return await this.tryTo(arrival)
     } catch (error) {
-      // Even to bury it failed.
+      // Burying the event failed too.
       return this.again(arrival, asError(error).message, true)
     }
   }
@@ -92,8 +92,9 @@ export class Intake {
 }
 
 /**
- * Takes a batch. Events of one group go one after the other, and none goes ahead of one that is to come again; groups, and events without one, do not wait
- * for each other. Outcomes are in the order of the arrivals.
+ * Takes a batch. Events of one group go one after the other, and none overtakes an earlier one that will be
+ * retried. Groups, and events without one, do not wait for each other. Outcomes are in the order of the
+ * arrivals.
  */
 export async function takeBatch<A extends Arrival>(
   arrivals: readonly A[],

@@ -10,28 +10,28 @@ export type FromEvent<T, E = any> = string | ((event: E) => T)
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface StartOn<I = unknown, E = any> {
   workflow: Workflow<I, unknown> | string
-  /** The run's. Without it a run is known by the event's own id. */
+  /** The run's id. Without it the run's id is made from the event's own id. */
   id?: FromEvent<string | number, E>
-  /** The run's; none unless given. `'$'` is the whole event. */
+  /** The run's input; none unless given. `'$'` is the whole event. */
   input?: FromEvent<NoInfer<I>, E>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface SignalOn<T = unknown, E = any> {
-  /** Only runs of this one. Without it, whoever sends such an event may signal any run whose id it knows. */
+  /** Only runs of this workflow. Without it, a sender of such events may signal any run whose id it knows. */
   workflow?: AnyWorkflow | string
   signal: Signal<unknown, T> | string
   runId: FromEvent<string | number, E>
-  /** The signal's; none unless given. */
+  /** The signal's payload; none unless given. */
   payload?: FromEvent<NoInfer<T>, E>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface CancelOn<E = any> {
-  /** Only runs of this one. Without it, whoever sends such an event may cancel any run whose id it knows. */
+  /** Only runs of this workflow. Without it, a sender of such events may cancel any run whose id it knows. */
   workflow?: AnyWorkflow | string
   runId: FromEvent<string | number, E>
-  /** `'"withdrawn"'` is a fixed one. */
+  /** `'"withdrawn"'` is a fixed reason. */
   reason?: FromEvent<string | undefined, E>
 }
 
@@ -56,7 +56,7 @@ export function signalOn<T, E = any>(name: string, options: SignalOn<T, E>): Eve
   return made('signal', name, options)
 }
 
-/** Asks a run to stop for each event. */
+/** Cancels a run for each event. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export function cancelOn<E = any>(name: string, options: CancelOn<E>): EventMapping {
   return made('cancel', name, options)
@@ -69,7 +69,10 @@ function made(kind: MappingKind, name: string, options: object): EventMapping {
   return { name, kind, ...options } as EventMapping
 }
 
-/** A mapping that is data, as the construct and `POST /events` take it: names and JSONata. Refused with every problem and its path. */
+/**
+ * A mapping as data, as the construct and `POST /events` take it: names and JSONata. Throws all problems,
+ * each with its path.
+ */
 export function mappingFromData(
   name: string,
   { kind, ...fields }: { kind?: unknown } & Record<string, unknown>,
@@ -83,14 +86,14 @@ export function mappingFromData(
   return { name, kind, ...fields } as EventMapping
 }
 
-/** By shape, not by class: the entry file may have loaded a copy of the library of its own. */
+/** Checked by shape, not by class: the entry file may have loaded its own copy of the library. */
 export function isMapping(value: unknown): value is EventMapping {
   if (typeof value !== 'object' || value === null) return false
   const { name, kind } = value as Partial<EventMapping>
   return typeof name === 'string' && isKind(kind) && Object.keys(FIELDS[kind]).some((field) => field in value)
 }
 
-/** What the names of the construct's own mappings begin with, which call somebody for a failure. */
+/** The prefix of the construct's own mappings, which start a run for a failure. */
 export const ON_FAILURE = 'on-failure-'
 
 interface Allowed {
@@ -100,7 +103,7 @@ const ONLY_DATA: Allowed = { functions: false }
 
 type Field = { isNeeded?: true } & ({ named: 'workflow' | 'signal' } | { named?: never })
 
-/** What each kind is made of. All but the names are `FromEvent`. */
+/** The fields of each kind. All but the names are `FromEvent`. */
 const FIELDS: Record<MappingKind, Record<string, Field>> = {
   start: { workflow: { isNeeded: true, named: 'workflow' }, id: {}, input: {} },
   signal: {
@@ -154,4 +157,5 @@ function expressionProblem(value: unknown, { functions }: Allowed): string | und
 
 const CLOCK_OR_DICE = /\$(now|millis|random|shuffle)\s*\(/
 export const UNSTEADY =
-  'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. Its own time is in `time`'
+  'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. ' +
+  'Its own time is in `time`'

@@ -1,13 +1,14 @@
 /**
- * Events as mappings see them, by where they come from: the same in the cloud, in `POST /events` and in the test kit. What is JSON has been parsed. Each has an
- * `id`, by which a second delivery is known, and a `time`, from which it is counted how long it has been tried.
+ * Events as mappings see them, by source: the same in the cloud, in `POST /events` and in the test kit. JSON
+ * has been parsed. Each has an `id`, which identifies a second delivery, and a `time`, from which its retry
+ * time counts.
  */
 
-/** What brings events. */
+/** The sources of events. */
 export const SOURCES = ['bus', 'queue', 'topic', 'bucket', 'stream'] as const
 export type SourceKind = (typeof SOURCES)[number]
 
-/** From EventBridge, as it is there. */
+/** From EventBridge, unchanged. */
 export interface BusEvent<Detail = unknown> {
   id: string
   time: string
@@ -26,11 +27,11 @@ export interface QueueEvent<Body = unknown> {
   time: string
   /** The name of the queue. */
   queue: string
-  /** What it says, parsed if it is JSON; otherwise the text. */
+  /** The message's content, parsed if it is JSON; otherwise the text. */
   body: Body
   /** The message's own attributes. */
   attributes: Record<string, string>
-  /** Of a FIFO queue: the group that it keeps its order in. */
+  /** Of a FIFO queue: the message group, which keeps its order. */
   group?: string
 }
 
@@ -41,7 +42,7 @@ export interface TopicEvent<Message = unknown> {
   /** The name of the topic. */
   topic: string
   subject?: string
-  /** What it says, parsed if it is JSON; otherwise the text. */
+  /** The message's content, parsed if it is JSON; otherwise the text. */
   message: Message
   attributes: Record<string, string>
 }
@@ -53,14 +54,17 @@ export interface BucketEvent {
   /** `ObjectCreated:Put`, `ObjectRemoved:Delete`, … */
   eventName: string
   bucket: string
-  /** As the object is called: spaces are spaces. */
+  /** The object's key, decoded: spaces are spaces. */
   key: string
   size?: number
   etag?: string
   versionId?: string
 }
 
-/** A change of an item, from the stream of a DynamoDB table. Items are plain data: sets are lists, bytes are base64, numbers beyond 2^53 are texts. */
+/**
+ * A change of an item, from the stream of a DynamoDB table. Items are plain data: sets become lists, bytes
+ * become base64, numbers beyond 2^53 become texts.
+ */
 export interface StreamEvent<Item = Record<string, unknown>> {
   id: string
   time: string

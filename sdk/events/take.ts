@@ -8,15 +8,15 @@ import { type EventMapping, type FromEvent, ON_FAILURE, UNSTEADY } from './mappi
 
 /** What an event has done. */
 export type Taken =
-  /** `created` is false where a delivery before it had started the run. */
+  /** `created` is false if an earlier delivery had started the run. */
   | { kind: 'start'; runId: string; created: boolean }
   /** `accepted` is false for a repeat. */
   | { kind: 'signal'; runId: string; accepted: boolean }
   | { kind: 'cancel'; runId: string }
 
 /**
- * Does to runs what the mapping makes of the event. Taken again, the same event changes nothing: a start is known by the run's id or the event's, a signal and a
- * cancel by the event's. Where the event has no id, each time is the first.
+ * Applies a mapping to an event. A repeated event changes nothing: a start is identified by the run's id or
+ * the event's, a signal and a cancel by the event's. An event without an id is new each time.
  */
 export async function takeEvent(client: Client, mapping: EventMapping, event: unknown): Promise<Taken> {
   const eventId = idOf(event)
@@ -26,7 +26,7 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
   switch (mapping.kind) {
     case 'start': {
       const id = mapping.id === undefined ? undefined : await idFrom('id', mapping.id)
-      // Only the construct's own, for failures, may take an id that is kept for them.
+      // Only the construct's own mappings, for failures, may use a reserved id.
       if (id !== undefined && isReserved(id) && !isForFailures(mapping))
         throw misfit(mapping, 'id', `gave ${id}, and ids that begin so are for others`)
       const options = { ...(id === undefined ? key : { id }), ...traceOf(event) }
@@ -51,7 +51,7 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
   }
 }
 
-/** Whoever may send events says which run: of the workflow that the mapping names, if it names one, and never a schedule. */
+/** The event chooses the run: it must be a run of the mapping's workflow, if it names one, and never a schedule. */
 async function assertIsMeant(
   { world }: Client,
   mapping: Extract<EventMapping, { kind: 'signal' | 'cancel' }>,
@@ -71,26 +71,26 @@ async function assertIsMeant(
 
 const isForFailures = ({ name }: EventMapping): boolean => name.startsWith(ON_FAILURE)
 
-/** Queues and topics carry the `traceparent` of whoever sent the event among its attributes. */
+/** The attributes of queue and topic messages carry the sender's `traceparent`. */
 function traceOf(event: unknown): { traceparent?: string } {
   const { attributes } = (event ?? {}) as { attributes?: { traceparent?: unknown } | null }
   const traceparent = attributes?.traceparent
   return typeof traceparent === 'string' ? { traceparent } : {}
 }
 
-/** An event without one is not known again. */
+/** Repeats of an event without an id cannot be recognised. */
 export function idOf(event: unknown): string | undefined {
   const id = typeof event === 'object' && event !== null ? (event as { id?: unknown }).id : undefined
   return typeof id === 'string' && id !== '' ? id : undefined
 }
 
-/** What a failure to take an event means. */
+/** How a failure to take an event is handled. */
 export type Verdict =
-  /** It will never do. */
+  /** The event can never be taken. */
   | 'poison'
-  /** Its run is not there; it may have come before it. */
+  /** Its run does not exist; the event may have come first. */
   | 'early'
-  /** The store's trouble, not the event's. */
+  /** The store failed, not the event. */
   | 'transient'
 
 export function verdictOf(error: unknown): Verdict {
@@ -115,25 +115,21 @@ async function made(
   if (how === undefined) return undefined
   try {
     if (typeof how === 'string') return await evaluate(how, event, NEITHER)
-    // A copy: what a function does to it must not be in the dead letter.
+    // A copy: changes that the mapping function makes must not reach the dead letter.
     const value = how(structuredClone(event))
     if (!isThenable(value)) return value
     Promise.resolve(value).catch(() => {})
   } catch (error) {
     throw misfit(mapping, field, `failed for this event: ${asError(error).message}`)
   }
-  throw misfit(
-    mapping,
-    field,
-    'is an async function, and must be a plain one: an event is mapped without asking anybody. Ask in a step',
-  )
+  throw misfit(mapping, field, 'is an async function, and must be a plain one: a mapping does no I/O. Do I/O in a step')
 }
 
 const MOST_SHOWN = 100
 
 async function runIdOf(mapping: EventMapping, field: string, how: FromEvent<unknown>, event: unknown): Promise<string> {
   const value = await made(mapping, field, how, event)
-  // Ids are numbers in many a JSON.
+  // In many JSON documents ids are numbers.
   const id = Number.isSafeInteger(value) ? String(value) : value
   if (isRunId(id)) return id
   if (id === undefined || id === null) throw misfit(mapping, field, 'gave nothing for this event')

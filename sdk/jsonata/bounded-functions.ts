@@ -8,11 +8,11 @@ export interface Original {
   signature: { validate(args: unknown[], context: unknown): unknown[] }
 }
 
-/** What is charged before a function is called: after it would be too late. */
+/** The cost that is charged before a function is called: afterwards it would be too late. */
 // biome-ignore lint/suspicious/noExplicitAny: each takes what its signature says
 type Charge = (bounds: ExpressionBounds, ...args: any[]) => void
 
-/** For having been called at all. */
+/** The cost of any call. */
 const CALL = 10
 
 const lengths: Charge = (bounds, ...args) => {
@@ -24,13 +24,13 @@ const everything: Charge = (bounds, value) => {
   bounds.work(nodes + characters)
 }
 const throughLists: Charge = (bounds, value) => bounds.work(bounds.measure(value).spread)
-/** Texts that say how something is written are looked through again and again. */
+/** A format picture is scanned again and again. */
 const picture: Charge = (bounds, value, text) => {
   lengths(bounds, value)
   if (typeof text === 'string') bounds.work(text.length ** 2)
 }
 
-/** Every function that JSONata has: a test says so. */
+/** Every function of JSONata; a test checks that the list is complete. */
 export const CHARGES: Record<string, Charge> = {
   sum: lengths,
   count: nothing,
@@ -91,7 +91,7 @@ export const CHARGES: Record<string, Charge> = {
   lookup: throughLists,
   append: lengths,
   exists: nothing,
-  // It puts the parts together one by one, each time in a new list.
+  // It appends the parts one by one, each time to a new list.
   spread: (bounds, value) => bounds.work(bounds.measure(value).spread ** 2 / 16),
   merge: (bounds, value) => bounds.work(bounds.measure(value).nodes),
   reverse: lengths,
@@ -103,7 +103,7 @@ export const CHARGES: Record<string, Charge> = {
     if (Array.isArray(list)) bounds.work(20 * (list.length + bounds.measure(list).characters / 16))
   },
   shuffle: lengths,
-  // Each is compared with all that were found before.
+  // Each item is compared with all distinct ones before it.
   distinct: (bounds, list) => {
     if (!Array.isArray(list)) return
     const { nodes, characters } = bounds.measure(list)
@@ -127,8 +127,8 @@ export const CHARGES: Record<string, Charge> = {
 }
 
 /**
- * The same function, which checks its arguments and says what it is going to do. JSONata checks
- * them too, but not where a function is applied to some of them first.
+ * The same function, which checks its arguments and charges its cost first. JSONata checks arguments too, but
+ * not for a partially applied function.
  */
 export function bounded(name: string, original: Original, evaluationOf: (base: object) => Evaluation): BuiltIn {
   const charge = CHARGES[name]!
@@ -145,13 +145,13 @@ export function bounded(name: string, original: Original, evaluationOf: (base: o
       return original.implementation.apply(this, name === 'replace' ? withChargedMatches(bounds, args) : args)
     },
   }
-  // Both are how JSONata learns what arguments there are.
+  // JSONata learns the arguments from these two.
   Object.defineProperty(implementation, 'length', { value: original.implementation.length })
   Object.defineProperty(implementation, 'toString', { value: Object.freeze(() => original.implementation.toString()) })
   return builtIn(implementation)
 }
 
-/** The clock and the dice of the evaluation. Unlike JSONata's own, these take no arguments and mind none. */
+/** The clock and random numbers of the evaluation. Unlike JSONata's own, they ignore arguments. */
 export function ofChance(name: keyof Chance, evaluationOf: (base: object) => Evaluation): BuiltIn {
   const { implementation } = {
     implementation(this: Focus): unknown {
@@ -167,39 +167,45 @@ function validated(name: string, { signature }: Original, given: unknown[], cont
   try {
     return signature.validate(given, context)
   } catch (error) {
-    // JSONata would take the name from the function, where expressions could leave notes to each other.
+    // JSONata would take the name from the function, where expressions could store data for each other.
     throw Object.assign(error as object, { token: name })
   }
 }
 
-/** Of the message of an error, in characters. */
+/** The most characters of an error's message. */
 const MOST_TOLD = 1_000
 
-/** JSONata puts values where a message has their names in braces, for every such name in a message of the expression's own too. */
+/** JSONata replaces names in braces in a message by values, also in messages that the expression itself made. */
 const cut = (value: unknown): unknown =>
   typeof value === 'string' && value.length > MOST_TOLD ? `${value.slice(0, MOST_TOLD)}…` : value
 
-/** An expression in an expression quotes the error of the inner one, and escapes it, which doubles it each time. What went beyond a bound is told as it is. */
+/**
+ * `$eval` quotes and escapes the error of the inner expression, which doubles it at each level. A bound's
+ * error is passed on as it is.
+ */
 async function evaluated(bounds: ExpressionBounds, evaluate: () => Promise<unknown>): Promise<unknown> {
   try {
     return await bounds.eval(evaluate)
   } catch (thrown) {
-    // JSONata throws plain objects: an Error is a bound's.
+    // JSONata throws plain objects; only a bound throws an Error.
     const { value, error } = thrown as { value?: unknown; error?: { code?: string } }
     if (thrown instanceof Error) throw thrown
     throw error instanceof Error || error?.code === 'D2015' ? error : { ...(thrown as object), value: cut(value) }
   }
 }
 
-/** What can be put in order without a function that says how. */
+/** A list that can be sorted without a comparison function. */
 function isOfOneKind(list: unknown): list is readonly (string | number)[] {
   return Array.isArray(list) && ['string', 'number'].some((kind) => list.every((item) => typeof item === kind))
 }
 
-/** JSONata's own way copies what is left for each item that it takes: a gigabyte for 20,000. With a function, its steps are the bound. */
+/**
+ * JSONata's merge sort copies the rest for each item: a gigabyte for 20,000 items. With a comparison
+ * function, its steps are bounded.
+ */
 const sorted = (list: readonly (string | number)[]): unknown[] => [...list].sort((a, b) => (a > b ? 1 : a < b ? -1 : 0))
 
-/** With dice that fall again as they fell, unlike JSONata's. */
+/** With the evaluation's random numbers, which repeat on replay, unlike JSONata's. */
 function shuffled(list: unknown, random: () => number): unknown {
   if (!Array.isArray(list)) return list
   const items = [...list]
@@ -213,7 +219,7 @@ function shuffled(list: unknown, random: () => number): unknown {
 type Matcher = { apply(self: unknown, args: unknown[]): unknown }
 type Match = { next: Matcher } | undefined
 
-/** The text that is put in is looked through for every match. */
+/** The replacement text is scanned for every match. */
 function withChargedMatches(bounds: ExpressionBounds, [text, pattern, replacement, ...rest]: unknown[]): unknown[] {
   if (typeof replacement !== 'string') return [text, pattern, replacement, ...rest]
   if (typeof pattern === 'string') {
@@ -236,9 +242,9 @@ function withChargedMatches(bounds: ExpressionBounds, [text, pattern, replacemen
 }
 
 /**
- * JSONata makes a JavaScript regular expression of a date's picture, which tries every way to part the text. This is how many ends
- * it may have to try beside each other. Only digits with something else behind them have one end. A name, a zone or words may end
- * anywhere; a zone has two parts.
+ * JSONata turns a date's picture into a JavaScript regular expression, which backtracks. This is how many
+ * ends it may have to try in combination. Only digits that are followed by something else have one end. A
+ * name, a zone or words may end anywhere; a zone has two parts.
  */
 function softEnds(format: string): number {
   const markers = [...format.matchAll(/\[[^\]]*\]/g)]
@@ -252,6 +258,6 @@ function softEnds(format: string): number {
   }, 0)
 }
 
-/** A field that is written in digits, and one of them whose width the picture says. */
+/** A field in digits, and one whose width the picture fixes. */
 const DIGITS = /^\[\s*[YMDdHhmsfXxWw]\s*[\d#]*\s*(,.*)?\]$/
 const FIXED = /^\[[^f]\s*[\d#]+(,.*)?\]$/

@@ -8,11 +8,12 @@ import { LinearRegex } from './regex/linear-regex.ts'
 import { type Node, refusal, sealed } from './syntax-tree.ts'
 
 /**
- * JSONata, bounded. It has hooks that are called before and after every node; what a node made is weighed there, and what operators are about to do with it
- * is charged. Functions charge for themselves, and regular expressions are matched by an engine that does.
+ * JSONata, bounded. It has hooks before and after every node: there the node's value is measured, and the
+ * cost of what operators do with it is charged. Functions charge for themselves, and a linear regex engine
+ * charges for matches.
  *
- * And JSONata, confined: an evaluation has a copy of its input and functions without an inside. All
- * else that it can reach it has made itself, so that nothing it does is there after its end.
+ * And JSONata, confined: an evaluation has a copy of its input and functions without inspectable members. It
+ * has created everything else it can reach itself, so nothing it does outlives it.
  */
 
 interface Environment {
@@ -20,7 +21,7 @@ interface Environment {
   lookup(name: string): unknown
 }
 
-/** What a value is going to be used for, as far as that costs something. */
+/** How a value will be used, as far as that has a cost. */
 type Use = 'compared' | 'written out' | 'gone through' | 'group key' | 'quoted' | 'member'
 
 const BEFORE = Symbol.for('jsonata.__evaluate_entry') as unknown as string
@@ -31,9 +32,9 @@ const MANY_ARGUMENTS = 8
 
 const uses = new WeakMap<Node, Use>()
 const looked = new WeakSet<Node>()
-/** An evaluation is known by its outermost environment; a program may be at work for several runs at once. */
+/** An evaluation is identified by its outermost environment; several runs may use one program at once. */
 const evaluations = new WeakMap<object, Evaluation>()
-/** The evaluation that JSONata is about to begin: it calls the hook before it waits for anything. */
+/** The evaluation that JSONata is about to begin: it calls the hook before its first await. */
 let beginning: Evaluation | undefined
 
 export interface BoundedExpression {
@@ -56,7 +57,8 @@ export function boundedJsonata(expression: string): BoundedExpression {
         beginning = { bounds: new ExpressionBounds(own as object), chance }
         const result: unknown = await program.evaluate(own)
         if (isFunction(result)) throw new Error('it gives a function, and only data can go on. Call the function')
-        // It is going to be written out. What is too large for that would have shown before, but for what a path has gathered.
+        // The value will be written out. Only a path's sequence can be too large here; other values have been
+        // measured.
         new ExpressionBounds(own as object).whole(result)
         return result
       } catch (error) {
@@ -74,7 +76,7 @@ function evaluationOf(base: object): Evaluation {
   return evaluations.get(base)!
 }
 
-/** Takes what was left for it, so that no evaluation begins a second time with fresh bounds. */
+/** Takes the pending evaluation, so that none begins a second time with fresh bounds. */
 function begin(base: Environment['base'], input: unknown): Evaluation {
   const evaluation = beginning!
   beginning = undefined
@@ -86,12 +88,12 @@ function begin(base: Environment['base'], input: unknown): Evaluation {
     }
   }
   base.createSequence = sequence
-  // JSONata has put a list that it was given into one of its own sequences already.
+  // JSONata has already wrapped an input list in a sequence of its own.
   if (Array.isArray(input) && Object.hasOwn(input, 'push')) Object.defineProperty(input, 'push', { enumerable: false })
   return evaluation
 }
 
-/** As JSONata makes them, but for `push`: an expression that got hold of it could change a list after it was measured. */
+/** Like JSONata's own sequence, but for `push`: an expression that reached it could change a measured list. */
 function sequence(...items: unknown[]): unknown[] {
   const list: unknown[] = []
   const push = (...more: unknown[]): number => {
@@ -117,16 +119,16 @@ function before(node: Node, input: unknown, environment: Environment): void {
     looked.add(node)
     lookAhead(node)
   }
-  // Arguments are matched against a signature, of which three parameters at most can be tried anew.
+  // Arguments are matched against a signature, in which at most three parameters may backtrack.
   if (node.type === 'function' && node.arguments!.length > MANY_ARGUMENTS) bounds.work(node.arguments!.length ** 3)
   if (typeof input !== 'object' || input === null) return
   if (node.type === 'name' && Array.isArray(input)) bounds.work(bounds.measure(input).spread)
   if (node.type === 'descendant') bounds.work(bounds.measure(input).nodes)
-  // The lists among the members are put together one by one, each time in a new list.
+  // Lists in the members are appended one by one, each time to a new list.
   if (node.type === 'wildcard') bounds.work((Object.keys(input).length * bounds.measure(input).nodes) / 4)
 }
 
-/** Says of the nodes below what becomes of their values. */
+/** Notes how the nodes below will be used. */
 function lookAhead(node: Node): void {
   const use = (what: Use, ...nodes: (Node | undefined)[]): void => {
     for (const each of nodes) if (each) uses.set(each, what)
@@ -142,9 +144,9 @@ function lookAhead(node: Node): void {
   for (const step of node.type === 'path' ? node.steps! : [])
     use('compared', ...(step.terms ?? []).map(({ expression }) => expression))
   use('gone through', node.condition, ...[...(node.predicate ?? []), ...(node.stages ?? [])].map(({ expr }) => expr))
-  // Functions that take functions ask whether what they gave is true.
+  // Functions that take functions test their results for truth.
   if (node.type === 'lambda') use('gone through', node.body)
-  // Where JSONata wants something else, its message has all of it.
+  // When JSONata expects another type, its error message contains the whole value.
   use('quoted', node.type === 'unary' ? node.expression : undefined)
   const groups = [
     ...(node.group?.lhs ?? []),
@@ -154,7 +156,7 @@ function lookAhead(node: Node): void {
   use('member', ...groups.map(([, value]) => value))
 }
 
-/** Nodes that make values; the others find some that are there. */
+/** Nodes that create values; other nodes return existing ones. */
 const MAKERS: Record<string, true> = { unary: true, binary: true, function: true, apply: true, path: true }
 
 function after(node: Node, _input: unknown, { base }: Environment, result: unknown): void {
@@ -179,7 +181,7 @@ function after(node: Node, _input: unknown, { base }: Environment, result: unkno
       if (Array.isArray(result)) bounds.work(bounds.measure(result).spread)
       return
     case 'group key':
-      // Anything else than a text is quoted.
+      // Values other than strings are serialised.
       if (typeof result !== 'string') bounds.whole(result)
       // JavaScript keeps a copy of every key.
       else bounds.work(8 * result.length)
@@ -192,33 +194,34 @@ function after(node: Node, _input: unknown, { base }: Environment, result: unkno
 function weigh(bounds: ExpressionBounds, node: Node, result: string | object): void {
   if (typeof result === 'string') {
     bounds.text(result.length)
-    // Texts put together by `&` are not copied.
+    // Strings joined by `&` are not copied.
     return bounds.work(node.type === 'binary' ? result.length / 16 : result.length)
   }
   if (Array.isArray(result)) {
     bounds.list(result.length)
-    // A list's members are put to it one by one, each time in a new list.
+    // A list's members are appended one by one, each time to a new list.
     bounds.work(result.length * (4 + (node.expressions?.length ?? 0) / 4))
   }
-  // What a path has found was there, and may be large; what is made of it is measured then.
+  // A path returns existing values, which may be large; what is made of them is measured then.
   if (node.type !== 'path') bounds.whole(result)
 }
 
 /**
- * Functions of JavaScript's own are no members of objects. JavaScript would call one by its name:
- * it waits for an object that has a `then`, forever if that function does not answer.
+ * JavaScript's own functions may not be members of objects. JavaScript might call one by its name: it awaits
+ * an object that has a `then`, forever if that function never answers.
  */
 function refuseAsMember(result: unknown): void {
   const value = Array.isArray(result) && result.length === 1 ? (result[0] as unknown) : result
   if (typeof value === 'function')
     throw new Error(
-      'it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a variable instead',
+      'it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a ' +
+        'variable instead',
     )
 }
 
 let known: ReadonlyMap<string, BuiltIn> | undefined
 
-/** JSONata gives its functions away only from within an evaluation; it calls the hook before it waits for anything. */
+/** JSONata exposes its functions only inside an evaluation; it calls the hook before its first await. */
 export function builtIns(): ReadonlyMap<string, BuiltIn> {
   if (known) return known
   const found = new Map<string, BuiltIn>()

@@ -2,17 +2,17 @@ import { FatalError } from '../base/errors.ts'
 import { boundedJsonata } from './bounded-jsonata.ts'
 import { RecentPrograms } from './recent-programs.ts'
 
-/** What JSONata would otherwise take from the process: its own clock and dice give something else every time. */
+/** Replaces the process's clock and random numbers, which would differ on every replay. */
 export interface ClockAndDice {
   now(): number
   random(): number
 }
 
 const recent = new RecentPrograms(boundedJsonata)
-/** Of an expression, in the message about it. */
+/** How much of an expression its error message shows. */
 const MOST_SHOWN = 200
 
-/** What an expression gives for this data, as plain JSON. */
+/** The value of an expression for this data, as plain JSON. */
 export async function evaluate(expression: string, data: unknown, from: ClockAndDice): Promise<unknown> {
   try {
     const ours = {
@@ -21,14 +21,14 @@ export async function evaluate(expression: string, data: unknown, from: ClockAnd
       random: () => from.random(),
     }
     const result: unknown = await recent.programOf(expression).evaluate(data, ours)
-    // JSONata marks its arrays; what comes out is to be plain data.
+    // JSONata marks its arrays; the result must be plain data.
     return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)
   } catch (error) {
     throw new FatalError(`the expression '${shown(expression.trim())}' failed: ${messageOf(error)}`)
   }
 }
 
-/** Why an expression cannot be evaluated, whatever with; undefined when it can. What is only checked is not kept. */
+/** The syntax error of an expression; undefined if it has none. The parsed program is not cached. */
 export function syntaxProblem(expression: string): string | undefined {
   try {
     boundedJsonata(expression)

@@ -1,28 +1,31 @@
 import { isFunction } from './functions.ts'
 
 /**
- * What one evaluation of an expression may take. Everything is counted and nothing timed: a replay has to meet a bound exactly where the run met it, on
- * whatever machine.
+ * The bounds of one evaluation. They are counts, not times: a replay must hit a bound at the same place, on
+ * any machine.
  */
 export const MOST = {
   /** Characters of an expression, with the copies that JSONata's parser makes of parts of it. */
   parsed: 500_000,
   /** Nodes of the expression, each time one is evaluated. */
   steps: 200_000,
-  /** Evaluations begun and not ended: calls within calls, and members of lists and objects, which are made side by side. */
+  /**
+   * Evaluations begun and not ended: nested calls, and members of lists and objects, which are evaluated
+   * concurrently.
+   */
   underWay: 20_000,
-  /** Calls of `$eval` begun and not ended. For each, JSONata has made a parser of its own. */
+  /** Calls of `$eval` begun and not ended. For each, JSONata has created a parser. */
   evals: 1_000,
   /** Items and characters that functions and operators go through, in units of a few nanoseconds. */
   work: 20_000_000,
   items: 300_000,
   characters: 1_000_000,
-  /** Items and characters of a value, with all there is in it. The same value at two places counts twice, as it does in JSON. */
+  /** Items and characters of a value with everything in it. A value at two places counts twice, as in JSON. */
   size: 5_000_000,
   levels: 500,
 }
 
-/** What went beyond a bound, in words that go on from "the expression … failed: ". */
+/** A bound that was exceeded, in words that continue "the expression … failed: ". */
 export class ExpressionBoundError extends Error {
   override name = 'ExpressionBoundError'
 
@@ -42,7 +45,7 @@ export interface Measure {
 
 const LEAF: Measure = { nodes: 1, characters: 0, spread: 1, levels: 0 }
 
-/** Keeps the books of one evaluation. */
+/** Counts the cost of one evaluation. */
 export class ExpressionBounds {
   private steps = 0
   private worked = 0
@@ -83,7 +86,7 @@ export class ExpressionBounds {
       throw new ExpressionBoundError('it goes through too many items and characters')
   }
 
-  /** Like items of a list that a new one is put to by copying: each costs as much as there are. */
+  /** The cost of appending to a list by copying: each item costs as much as there are. */
   groupKey(): void {
     this.work(++this.groupKeys >> 2)
   }
@@ -99,7 +102,7 @@ export class ExpressionBounds {
       throw new ExpressionBoundError(`it makes a list of ${length} items, and ${MOST.items} are allowed`)
   }
 
-  /** Of a value that may be written out, compared or copied: with everything in it, it must not be too large. */
+  /** Checks a value that may be written out, compared or copied: with everything in it, it must not be too large. */
   whole(value: unknown): Measure {
     const measure = this.measure(value)
     const size = measure.nodes + measure.characters
@@ -108,7 +111,7 @@ export class ExpressionBounds {
     return measure
   }
 
-  /** Parts are remembered, so that a value made of known ones costs no more than it has members. */
+  /** Measurements are cached, so measuring a value made of known parts costs only its members. */
   measure(value: unknown, above = 0): Measure {
     if (typeof value === 'string') return { ...LEAF, characters: value.length }
     if (typeof value !== 'object' || value === null || isFunction(value)) return LEAF
@@ -132,10 +135,10 @@ export class ExpressionBounds {
     return total
   }
 
-  /** What an expression is given may be large, and to look through it and hand it on is no offence. Only asked for where it matters. */
+  /** The size of the input, which may be large and may be passed on. Measured only when needed. */
   private given(): number {
     if (this.scopeSize === undefined) {
-      // While it is measured there must be no second thoughts.
+      // While it is being measured, it must not be measured again.
       this.scopeSize = Number.POSITIVE_INFINITY
       const { nodes, characters } = this.measure(this.scope)
       this.scopeSize = nodes + characters

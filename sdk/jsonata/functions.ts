@@ -1,13 +1,12 @@
 import type { ExpressionBounds } from './expression-bounds.ts'
 
 /**
- * What an expression holds when it holds a function: something to call, with nothing inside.
- * JSONata keeps functions as objects, and some of its functions and operators list the members of
- * any object. What they would find (the environment, the syntax tree, the implementation) is not
- * the expression's.
+ * How an expression sees a function: callable, with nothing inside. JSONata represents functions as objects,
+ * and some of its functions and operators list the members of any object. The environment, the syntax tree
+ * and the implementation must not become visible that way.
  */
 
-/** JSONata's clock and dice would give something else on every replay. */
+/** JSONata's own clock and random numbers would differ on every replay. */
 export interface Chance {
   now: () => string
   millis: () => number
@@ -28,16 +27,19 @@ export interface Focus {
 // biome-ignore lint/suspicious/noExplicitAny: each takes what its signature says
 export type Implementation = (this: Focus, ...args: any[]) => unknown
 
-/** How JSONata keeps a built-in function. */
+/** How JSONata represents a built-in function. */
 export interface BuiltIn {
   _jsonata_function: true
   implementation: Implementation
 }
 
-/** In JSON a function is nothing. */
+/** A function has no JSON form. */
 const toJSON = (): undefined => undefined
 
-/** All that JSONata asks of a function. It notes on each that it calls where, and is not heard. */
+/**
+ * All that JSONata needs of a function. It also writes a position on each function that it calls; that write
+ * is ignored.
+ */
 const CALLABLE = Object.freeze(
   Object.create(null, {
     _jsonata_function: { value: true },
@@ -47,18 +49,21 @@ const CALLABLE = Object.freeze(
   }),
 ) as object
 
-/** All expressions of a process share the built-in functions, so nothing about one can change. */
+/** All expressions of a process share the built-in functions, so they must be immutable. */
 export function builtIn(implementation: Implementation): BuiltIn {
   return Object.freeze(Object.create(CALLABLE, { implementation: { value: Object.freeze(implementation) } })) as BuiltIn
 }
 
-/** For a function that an expression has made: JSONata has just built it, and the expression has not seen it yet. */
+/** For a function that an expression has made, before the expression sees it. */
 export function hideInside(made: object): void {
   for (const key of Object.keys(made)) Object.defineProperty(made, key, { enumerable: false })
   Object.defineProperty(made, 'toJSON', { value: toJSON })
 }
 
-/** As JSONata tells them, JavaScript's own among them: regular expressions, and functions that were passed on. */
+/**
+ * Detects functions as JSONata does, JavaScript's own included: regular expressions, and functions that were
+ * passed on.
+ */
 export function isFunction(value: unknown): boolean {
   if (typeof value === 'function') return true
   if (typeof value !== 'object' || value === null) return false

@@ -1,14 +1,14 @@
 /**
- * What an expression is given, as a copy of its own. JSONata writes to values that it looks at: an
- * object that is called gets a `token`, an empty list that is grouped gets an item. The values
- * belong to the run and to other expressions, so JSONata gets copies.
+ * A copy of the input for one expression. JSONata writes to values that it reads: an object that is called
+ * gets a `token`, an empty list that is grouped gets an item. The values belong to the run and to other
+ * expressions, so JSONata gets copies.
  *
  * The members of the outermost two levels (`steps`, and each step in it) are copied when they are
  * first read. An expression about one step does not pay for the outputs of all the others.
  */
 export const ownCopy = (value: unknown): unknown => copy(value, 2)
 
-/** By these JSONata knows its functions. What is only data must not pass for one. */
+/** JSONata recognises its functions by these members. Plain data must not pass for a function. */
 const MARKS: ReadonlySet<string> = new Set(['_jsonata_function', '_jsonata_lambda'])
 
 function copy(value: unknown, lazyLevels: number): unknown {
@@ -45,7 +45,7 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype
 }
 
-/** Dates, maps and the like. What cannot be copied becomes what it is in JSON. */
+/** Dates, maps and the like. A value that cannot be copied becomes its JSON form. */
 function foreign(value: object): unknown {
   try {
     const clone: unknown = structuredClone(value)

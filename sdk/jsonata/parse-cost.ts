@@ -1,16 +1,15 @@
 import { ExpressionBoundError, MOST } from './expression-bounds.ts'
 
 /**
- * JSONata's parser copies what is left of `??` and `?:`. In `((a ?? b) ?? c) ?? d` it copies the
- * copies too: thirty such levels, in 200 characters, make a tree of a billion nodes. The parser
- * cannot be stopped, so this reads the text before it does. It also seeks the parent of every `%`,
- * level by level.
+ * JSONata's parser copies the left operand of `??` and `?:`. In `((a ?? b) ?? c) ?? d` it copies the copies
+ * too: thirty such levels, in 200 characters, make a tree of a billion nodes. The parser cannot be stopped,
+ * so this reads the text first. The parser also searches the parent of every `%`, level by level.
  */
 
-/** What a `%` that stands for a parent costs, in characters. */
+/** The cost of a `%` that stands for a parent, in characters. */
 const PARENT = 50
 
-/** How many characters the parser has to deal with, copies included. Throws if they are too many. */
+/** The characters that the parser processes, copies included. Throws if they are too many. */
 export function assertParsable(expression: string): number {
   if (expression.length > MOST.parsed) throw tooLong()
   const { copies, parents } = multipliers(expression)
@@ -51,7 +50,7 @@ function isEscaped(expression: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-/** Nothing, if it is never closed. */
+/** An empty text if it is never closed. */
 function commentAt(expression: string, at: number): string {
   const end = expression.indexOf('*/', at + 2)
   return end === -1 ? '' : expression.slice(at, end + 2)
@@ -70,7 +69,7 @@ function tokenAt(expression: string, at: number, wantsOperand: boolean): { kind:
 }
 
 interface Level {
-  /** Of what stands here since the last separator: how many times over parts of it are copied. */
+  /** The operand since the last separator: how many times parts of it are copied. */
   operand: number
   most: number
   /** The parameters of a function: a signature may follow. */
@@ -79,7 +78,10 @@ interface Level {
 
 const SIGNATURE = /<[a-z()<>?+: \t\n\r\v-]*(?=\{)/y
 
-/** How often a part of the expression is copied at most, each copy being copied again; and how many `%` stand for a parent. */
+/**
+ * How often a part of the expression is copied at most, with copies of copies; and how many `%` stand for a
+ * parent.
+ */
 function multipliers(expression: string): { copies: number; parents: number } {
   if (!/\?[?:]|%/.test(expression)) return { copies: 0, parents: 0 }
   const levels: Level[] = [{ operand: 0, most: 0, isHead: false }]
@@ -91,7 +93,7 @@ function multipliers(expression: string): { copies: number; parents: number } {
   for (let at = 0; at < expression.length; ) {
     const level = levels.at(-1)!
     const { kind, text } = tokenAt(expression, at, wantsOperand)
-    // JSONata cannot read on from here either, and says why.
+    // JSONata cannot read further either, and reports the error.
     if (text === '') break
     at += text.length
     if (kind === 'blank') continue

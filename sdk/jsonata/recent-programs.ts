@@ -1,12 +1,12 @@
 import type { BoundedExpression } from './bounded-jsonata.ts'
 import { assertParsable } from './parse-cost.ts'
 
-/** Characters of all expressions together. A parsed expression takes some 50 bytes for each of them. */
+/** Characters of all expressions together. A parsed expression takes some 50 bytes for each character. */
 const MOST_KEPT = 500_000
-/** What an expression takes however short it is, in characters: its own table of the functions. */
+/** The fixed cost of an expression, in characters: its own table of the functions. */
 const FIXED = 100
 
-/** Expressions that were parsed and may be needed again. The one that was not used for longest goes first. */
+/** A cache of parsed expressions. The least recently used one is evicted first. */
 export class RecentPrograms {
   private readonly programs = new Map<string, { program: BoundedExpression; size: number }>()
   private readonly parse: (expression: string) => BoundedExpression

@@ -8,13 +8,13 @@ import { type Control, control } from './control.ts'
 import { latestTime, nextTime, type Plan, timesBetween } from './plan.ts'
 import type { ScheduleProgress, ScheduleState } from './state.ts'
 
-/** A generation ends after so many events, so that the journal of a schedule stays short for ever. */
+/** A generation ends after so many events, so that the journal of a schedule stays short. */
 const EVENTS_PER_GENERATION = 20
 
-/** More than this do not follow a run that took too long; the rest is left out. */
+/** At most this many runs queue up behind a run that takes too long; further ones are skipped. */
 const MOST_WAITING = 1_000
 
-/** Throws when the code of the day does not have it. */
+/** Throws if the current code does not have the workflow. */
 export type Find = (name: string, version: number) => AnyWorkflow
 
 type Event = 'due' | 'part of the way' | 'ended' | Control
@@ -24,7 +24,7 @@ export class Clockwork {
   private readonly ctx: Context
   private readonly state: ScheduleState
   private readonly find: Find
-  /** Generations that 0.1.0 began have journaled every time that came due beside a run, and go on like that. */
+  /** Generations that 0.1.0 began have journaled every due time beside a run, and continue to do so. */
   private readonly restsMeanwhile: boolean
   private sleeping: { due: number; woken: Promise<Event> } | undefined
   private commanded: Promise<Control> | undefined
@@ -69,7 +69,7 @@ export class Clockwork {
     return Promise.race(events)
   }
 
-  /** A time may be further away than a run can sleep: the next 29 February, and every date across a leap year. */
+  /** A due time may be further away than a run can sleep: the next 29 February, and any date across a leap year. */
   private async sleepTowards(due: number): Promise<Event> {
     const until = Math.min(due, this.ctx.now() + MAX_WAIT_MS)
     await this.ctx.sleepUntil('next', until)
@@ -81,7 +81,10 @@ export class Clockwork {
     return nextTime(this.state.plan, this.state.lastDue!)
   }
 
-  /** What comes due beside a run that takes a year is counted when it ends, or the journal would have to hold it all. */
+  /**
+   * Due times beside a run that takes a year are counted when it ends; journaling each would make the journal
+   * too long.
+   */
   private isResting(): boolean {
     return this.restsMeanwhile && this.underWay !== undefined && this.state.plan.overlap !== 'allow'
   }
@@ -109,7 +112,7 @@ export class Clockwork {
     if (plan.overlap !== 'allow') this.underWay = ending.then(() => 'ended')
   }
 
-  /** Rejects if the run cannot be started, or, unless it may overlap with others, when it does not complete. */
+  /** Rejects if the run cannot be started, or, unless overlap is allowed, when it does not complete. */
   private async start(id: string): Promise<unknown> {
     const { workflow: name, version, input: kept, overlap } = this.state.plan
     const input = decode(kept as Json | undefined)
@@ -130,7 +133,8 @@ export class Clockwork {
   private onEnded(): void {
     this.countWhatCameDue()
     this.underWay = undefined
-    // Later, a generation may end here instead: runs that follow each other without a gap would never let it.
+    // A later generation may end here instead: runs that follow each other without a gap would otherwise
+    // prevent it.
     if (!this.restsMeanwhile) this.launchWaiting()
   }
 
@@ -159,14 +163,14 @@ export class Clockwork {
     if (command.action === 'update') {
       if (!this.takeUp(command.plan, command.serial)) return
     } else this.state.isPaused = command.action === 'pause'
-    // A new plan counts from now, and what was due during a pause is not made up for.
+    // A new plan counts from now, and times missed during a pause are not made up for.
     this.state.lastDue = this.ctx.now()
   }
 
-  /** False when nothing is new about it. An update may come twice, and after one that was sent later. */
+  /** Takes over a plan; false if it is not newer. An update may come twice, and after a later one. */
   private takeUp(plan: Plan, serial: number | undefined): boolean {
     const before = this.state
-    // As 0.1.0 sent them.
+    // Updates of 0.1.0, without a serial.
     if (serial === undefined) {
       before.plan = plan
       return true
@@ -180,9 +184,9 @@ export class Clockwork {
 }
 
 /**
- * Stands in for a workflow that the code does not have. A run that the journal knows goes on under it; a new one is refused
- * by the check that comes before a start, and the refusal is journaled. Not calling `ctx.run` at all would not fit a
- * journal in which it was called, by code that had the workflow.
+ * Stands in for a workflow that the code does not have. A run that the journal knows continues under it; a
+ * new start is refused by the check before it, and the refusal is journaled. Skipping `ctx.run` would not fit
+ * a journal in which earlier code had called it.
  */
 function cannotStart(name: string, version: number, why: Error): AnyWorkflow {
   const refuse = (): never => {

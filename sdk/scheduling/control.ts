@@ -2,10 +2,10 @@ import type { Schema } from '../base/schema.ts'
 import { signal } from '../workflow.ts'
 import { nextTime, type Plan } from './plan.ts'
 
-/** What a schedule's run is told. Updates of 0.1.0 have no serial. */
+/** The messages to a schedule's run. Updates of 0.1.0 have no serial. */
 export type Control = { action: 'pause' | 'resume' | 'trigger' } | { action: 'update'; plan: Plan; serial?: number }
 
-/** Anybody who may signal a run can send one of these by hand; what it cannot work by must not reach a schedule. */
+/** Any client that may signal a run can send one of these; an invalid one must not reach a schedule. */
 const schema: Schema<unknown, Control> = {
   '~standard': {
     version: 1,

@@ -8,7 +8,7 @@ const UPKEEP = 'schedule upkeep'
 const LOOKED_THROUGH = 'runs of 0.1.0'
 const PAGE = 1_000
 
-/** The runs of schedules that 0.1.0 started. It kept no records of them; they have its ids, and no serial. */
+/** The runs of schedules that 0.1.0 started. It kept no records of them; they use its ids, and have no serial. */
 export class EarlierRuns {
   private readonly world: World
 
@@ -16,15 +16,15 @@ export class EarlierRuns {
     this.world = world
   }
 
-  /** The run that is still going for this schedule. Two names may have shared an id, so it says for which it works. */
+  /** The running run of this schedule. Two names may have shared an id, so the run's state names its schedule. */
   async find(name: string): Promise<RunRecord | undefined> {
     const run = await this.world.store.get(earlierScheduleRunId(name))
     return run && isAlive(run) && scheduleOf(run) === name ? run : undefined
   }
 
   /**
-   * 0.1.0 found its schedules by walking over all runs. This is done once more, for those that the code had dropped by the
-   * time it came to keep records; the others have been taken over by now.
+   * 0.1.0 found its schedules by listing all runs. This does so once more, for schedules that were dropped
+   * from the code before there were records; the others have been taken over by now.
    */
   async endAllBut(wanted: ReadonlySet<string>): Promise<void> {
     const { store, documents, wakeups, clock } = this.world
@@ -56,5 +56,5 @@ export class EarlierRuns {
   }
 }
 
-/** Nothing keeps people from starting a run of this workflow by hand, with whatever input. */
+/** Any client may start a run of this workflow by hand, with any input. */
 const scheduleOf = (run: RunRecord): string | undefined => stateOf(run)?.plan?.name

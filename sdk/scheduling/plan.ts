@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 
-/** What a schedule's own run works by. */
+/** The plan that a schedule's own run follows. */
 export interface Plan {
   name: string
   workflow: string
@@ -19,15 +19,15 @@ export function nextTime({ cron, everyMs, timezone }: Plan, after: number): numb
   return new Cron(cron!, { timezone, paused: true }).nextRun(new Date(after))?.getTime()
 }
 
-/** The last of the times from `due` to `now`: after an outage one run stands for all that were missed. */
+/** The last of the times from `due` to `now`: after an outage one run replaces all missed ones. */
 export function latestTime({ everyMs }: Plan, due: number, now: number): number {
   return everyMs === undefined || now < due ? Math.max(due, now) : due + Math.floor((now - due) / everyMs) * everyMs
 }
 
-/** Finding the times of a cron expression takes time itself, and nobody counts further. */
+/** Computing the times of a cron expression takes time, and a higher count would tell nothing more. */
 const MOST_COUNTED = 1_000
 
-/** How many times there were after `after` and before `now`, and what to go on counting from. */
+/** How many times there were after `after` and before `now`, and where to continue counting. */
 export function timesBetween(plan: Plan, after: number, now: number): { count: number; last: number } {
   if (plan.everyMs !== undefined) {
     const count = Math.max(0, Math.ceil((now - after) / plan.everyMs) - 1)

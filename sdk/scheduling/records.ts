@@ -5,21 +5,27 @@ import type { World } from '../ports/world.ts'
 import type { Plan } from './plan.ts'
 import { type ScheduleState, stateOf } from './state.ts'
 
-/** What is known of a schedule beside its run: one document per name. */
+/** The record of a schedule beside its run: one document per name. */
 export interface ScheduleRecord {
   plan: Plan
-  /** Counts the plans that this name has had, from 1. One that comes back is a new one: told by its serial, it is heard again. */
+  /** Counts the plans of this name, from 1. A plan that returns gets a new serial, so its run accepts it. */
   serial: number
-  /** The run that works by the plan. Written before the run is there, so that whoever finds it missing starts the same one. */
+  /**
+   * The run that follows the plan. Written before the run is created, so that every process that finds it
+   * missing starts the same one.
+   */
   runId: string
-  /** `ending`: the code no longer has it, and its run is to end. `removed`: it has. What is left keeps the serial from being used again. */
+  /**
+   * `ending`: the schedule is not in the code, and its run is to end. `removed`: it has ended. The rest of
+   * the record keeps the serial from being reused.
+   */
   phase: 'active' | 'ending' | 'removed'
-  /** What the run takes over from one that ended before its time. */
+  /** State that the run takes over from an earlier one that ended early. */
   inherited?: Omit<ScheduleState, 'plan' | 'serial'>
 }
 
 const RECORDS = 'schedules'
-/** Longer than any run of the schedule is kept, so that the ids of its next life are free. */
+/** Longer than the retention of the schedule's runs, so that its ids are free when it returns. */
 const REMEMBERED_MS = 800 * 86_400_000
 
 export class ScheduleRecords {
@@ -42,7 +48,7 @@ export class ScheduleRecords {
     return (await this.all()).map(({ value }) => value).filter(({ phase }) => phase === 'active')
   }
 
-  /** Undefined when somebody else has changed it since it was read. */
+  /** Undefined if another process has changed it since it was read. */
   async put(record: ScheduleRecord, ifVersion: number): Promise<Document<ScheduleRecord> | undefined> {
     const { documents, clock } = this.world
     const expiry = record.phase === 'removed' ? { expiresAt: clock.now() + REMEMBERED_MS } : {}
@@ -54,12 +60,12 @@ function asRecord(document: Document | undefined): Document<ScheduleRecord> | un
   return document as Document<unknown> as Document<ScheduleRecord> | undefined
 }
 
-/** What the schedule's run begins with: the same for everybody who starts it by this record. */
+/** The input of the schedule's run: the same for every process that starts it from this record. */
 export function firstState({ plan, serial, inherited }: ScheduleRecord): ScheduleState {
   return { isPaused: false, started: 0, skipped: 0, ...inherited, plan, serial }
 }
 
-/** A pause and the counts outlive the run. One that failed also leaves what it missed since, as an outage does. */
+/** A pause and the counts outlive the run. A failed run also skips the times missed since, as after an outage. */
 export function inheritedFrom(run: RunRecord): NonNullable<ScheduleRecord['inherited']> {
   const { isPaused, started, skipped, lastDue } = stateOf(run)
   const why = run.error === undefined ? '' : `: ${run.error.message}`

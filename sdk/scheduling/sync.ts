@@ -15,13 +15,13 @@ import { isAlive, SCHEDULE_WORKFLOW, stateOf } from './state.ts'
 
 type Found = Document<ScheduleRecord> | undefined
 
-/** Longer than anybody who is about to start a run can be held up. */
+/** Longer than a process that is about to start a run can be delayed. */
 const ID_USED_UP_MS = 30 * 86_400_000
 
 /**
- * Brings the schedules in the store in line with those in the code. First a schedule's record says what is to be, then its
- * run is made to follow. Each write can be the last before a crash, and several processes may be at it: whoever comes
- * next finds what is missing from record and run alone, and does it under the same ids.
+ * Aligns the schedules in the store with those in the code. It first writes the schedule's record, then makes
+ * its run follow. A process may crash after any write, and several processes may run at once: the next sync
+ * finds what is missing from record and run alone, and does it under the same ids.
  */
 export class ScheduleSync {
   private readonly client: Client
@@ -34,7 +34,7 @@ export class ScheduleSync {
     this.earlierRuns = new EarlierRuns(client.world)
   }
 
-  /** One that cannot be brought in line keeps none of the others back. */
+  /** A schedule that cannot be synced does not block the others. */
   async run(schedules: readonly Schedule[]): Promise<void> {
     const wanted = byName(schedules)
     const found = new Map((await this.records.all()).map((document) => [document.key, document]))
@@ -64,7 +64,7 @@ export class ScheduleSync {
     await this.makeRunFollow(record)
   }
 
-  /** What the record should say; the same object if it says so already. */
+  /** What the record should contain; the same object if it does already. */
   private async recordFor(plan: Plan, before: ScheduleRecord | undefined): Promise<ScheduleRecord> {
     const serial = (before?.serial ?? 0) + 1
     const run = before && (await this.client.world.store.get(before.runId))
@@ -78,7 +78,7 @@ export class ScheduleSync {
     return { plan, ...(await this.freeId(plan.name, serial)), phase: 'active', ...(inherited && { inherited }) }
   }
 
-  /** Anybody can give a run of theirs the id that the schedule's should have. */
+  /** Any client can give a run of its own the id that the schedule's should have. */
   private async freeId(name: string, from: number): Promise<{ serial: number; runId: string }> {
     for (let serial = from; ; serial++) {
       const runId = scheduleRunId(name, serial)
@@ -91,14 +91,14 @@ export class ScheduleSync {
     const run = await this.startOrFind(record)
     if (!run) return
     if (!isAlive(run))
-      throw new ConflictError(`its own run '${runId}' has just ended, or is somebody else's; it will get another`)
-    // Parked by a deployment that had half arrived, most likely. If it is not that, it will be parked again.
+      throw new ConflictError(`its own run '${runId}' has just ended, or is another workflow's; it will get another`)
+    // Probably stuck because a deployment was half complete. If not, it will be parked again.
     if (run.status === 'stuck') await this.client.retry(runId).catch(unlessConflict)
     if (stateOf(run).serial === serial) return
     await this.client.signal(runId, control, { action: 'update', plan, serial }, { idempotencyKey: `plan ${serial}` })
   }
 
-  /** The run, unless it was started here and so knows its plan. */
+  /** The run, unless this call started it with the current plan. */
   private async startOrFind(record: ScheduleRecord): Promise<RunRecord | undefined> {
     const { store } = this.client.world
     const run = await store.get(record.runId)
@@ -107,7 +107,7 @@ export class ScheduleSync {
       await this.client.start(SCHEDULE_WORKFLOW, firstState(record), { id: record.runId })
       return undefined
     } catch (error) {
-      // Somebody else has just started it, with the plan of before or after.
+      // Another process has just started it, with the plan of before or after.
       unlessConflict(error)
       return store.get(record.runId)
     }
@@ -122,14 +122,14 @@ export class ScheduleSync {
         (await this.records.get(name))
     if (document?.value.phase !== 'ending') return
     await this.endRun(document.value)
-    // If somebody has changed it meanwhile, it is theirs.
+    // If another process has changed it meanwhile, that process is responsible.
     const { inherited: _, ...rest } = document.value
     await this.records.put({ ...rest, phase: 'removed' }, document.version)
   }
 
   /**
-   * Also uses up the id of a run that is not there: whoever wrote the record may still be about to start it, and would
-   * start a schedule that nobody knows of.
+   * Also uses up the id of a run that does not exist: the process that wrote the record may still be about to
+   * start it, and that schedule would run without a record.
    */
   private async endRun(record: ScheduleRecord): Promise<void> {
     const { store, wakeups, clock, ids } = this.client.world
@@ -173,6 +173,7 @@ function notInLine(problems: { name: string; error: Error }[]): AggregateError {
   const list = problems.map(({ name, error }) => `  '${name}': ${error.message}`).join('\n')
   return new AggregateError(
     errors,
-    `not every schedule could be brought in line with the code; the others were. The next sync tries these again:\n${list}`,
+    'not every schedule could be brought in line with the code; the others were. The next sync tries these ' +
+      `again:\n${list}`,
   )
 }

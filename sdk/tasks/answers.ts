@@ -5,8 +5,9 @@ import type { Clock } from '../ports/world.ts'
 const KEPT_MS = 300_000
 
 /**
- * What polls were answered with. A worker gives each poll an id, and gives it again if the answer does not come: then it gets the tasks that were in
- * it, instead of leaving them to their deadline. Each worker's are in a collection of their own, so that many workers are no crowd.
+ * The answers to polls. A worker gives each poll an id, and repeats the id if no answer comes: then it gets
+ * the same tasks, which would otherwise wait for their deadline. Each worker has a collection of its own, so
+ * that many workers do not contend.
  */
 export class Answers {
   private readonly documents: DocumentStore
@@ -17,7 +18,7 @@ export class Answers {
     this.clock = world.clock
   }
 
-  /** The tasks that this poll was answered with, if it came before. */
+  /** The tasks that this poll was answered with earlier. */
   async find(worker: string, poll: string): Promise<string[]> {
     return ((await this.documents.get(collectionOf(worker), poll))?.value as string[] | undefined) ?? []
   }

@@ -10,16 +10,16 @@ export interface PollOptions {
   most: number
   timeoutMs: number
   worker?: string
-  /** The worker has gone: hand out nothing more. */
+  /** The worker has disconnected: dispatch nothing more to it. */
   signal?: AbortSignal
 }
 
 export type Resolved = { ok: true; deadline?: number } | { ok: false; refusal: Refusal; task?: Task }
 
-/** A task that could not be read is looked at again after this long. */
+/** After this time the broker tries an unreadable task again. */
 const UNREADABLE_FOR_MS = 10_000
 
-/** Between workers and the store of tasks. It holds nothing itself: any number of them may serve the same world. */
+/** Between workers and the store of tasks. It keeps no state: any number of brokers may serve the same world. */
 export class TaskBroker {
   private readonly world: Pick<World, 'tasks' | 'store' | 'wakeups' | 'clock' | 'ids' | 'log'>
 
@@ -35,7 +35,7 @@ export class TaskBroker {
       const notices = await tasks.receive(types, most, { until, ...(signal && { signal }) })
       const taken = await Promise.allSettled(notices.map((notice) => this.take(notice, worker, signal)))
       const payloads = taken.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []))
-      // One task that cannot be read must not keep its neighbours from being done, nor the worker from hearing of them.
+      // One unreadable task must not block the others, nor the worker's poll.
       const failed = taken.find((each) => each.status === 'rejected')
       if (failed)
         this.world.log('error', `a task could not be handed out: ${failed.reason}`, {
@@ -46,7 +46,7 @@ export class TaskBroker {
     }
   }
 
-  /** Tasks that this worker was given and never got, because the answer was cut off on its way. */
+  /** Hands out again the tasks of a poll whose answer was lost on its way to this worker. */
   async handAgain(
     taskIds: readonly string[],
     { worker, types }: { worker: string; types: readonly string[] },
@@ -60,7 +60,10 @@ export class TaskBroker {
     return Promise.all(its.map(async (task) => payloadOf(task, await tasks.inputOf(task))))
   }
 
-  /** The worker hung up while its tasks were on their way to it: others shall not have to wait for its deadline. */
+  /**
+   * The worker disconnected before it received its tasks: other workers get them now, without waiting for the
+   * deadline.
+   */
   async takeBack(payloads: readonly TaskPayload[]): Promise<void> {
     await Promise.all(
       payloads.map(({ task_id, attempt, iteration }) =>
@@ -73,14 +76,14 @@ export class TaskBroker {
     return this.world.tasks.get(taskId)
   }
 
-  /** Says for a worker what became of its task. Somebody else may be at it: then the newer state decides. */
+  /** Records a worker's result for its task. On a conflict with another process, the newer state decides. */
   async resolve(taskId: string, said: Resolution): Promise<Resolved> {
     const { tasks, clock, ids } = this.world
     for (;;) {
       const task = await tasks.get(taskId)
       if (!task) return { ok: false, refusal: 'not in flight' }
       const decided = resolve(task, said, clock.now(), () => ids.random(), tasks.isOpenToWorkers)
-      // What the first request did may not have come to its end.
+      // The first request may have been interrupted halfway.
       if (decided === 'repeat') {
         if (task.state === 'settled') await this.settle(task, task)
         return { ok: true }
@@ -95,12 +98,12 @@ export class TaskBroker {
     }
   }
 
-  /** Undefined when somebody else was faster. */
+  /** Undefined if another process was faster. */
   private async settle(task: Task, before: Task): Promise<Resolved | undefined> {
     const { saved, outcome, wakes } = await this.world.tasks.settle(task)
     await this.world.wakeups.send(wakes)
     if (!saved) return undefined
-    // The run ended meanwhile, or is gone: nobody wants the result.
+    // The run has ended or was erased: its result is discarded.
     return outcome === 'ended' || outcome === 'missing'
       ? { ok: false, refusal: 'not in flight', task: before }
       : { ok: true }
@@ -128,7 +131,7 @@ export class TaskBroker {
     }
   }
 
-  /** A run may have been terminated, or be gone, since it asked. */
+  /** The run may have been terminated, or erased, since it dispatched the task. */
   private async hand(taken: Task, before: Task): Promise<TaskPayload | undefined> {
     const { tasks, store } = this.world
     const [run, input] = await Promise.all([store.state(before.runId), tasks.inputOf(before)])

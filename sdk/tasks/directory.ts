@@ -3,25 +3,26 @@ import type { DocumentStore } from '../ports/documents.ts'
 import type { Clock, Ids } from '../ports/world.ts'
 import type { WorkerRegistration } from './wire.ts'
 
-/** A worker that gives no sign of life for this long is gone. */
+/** A worker without a heartbeat for this long counts as gone. */
 const ALIVE_MS = 60_000
-/** Signs of life that change nothing are written down this often at most. */
+/** Heartbeats that change nothing are stored at most this often. */
 const REMEMBER_EVERY_MS = 15_000
 /**
- * A busy worker gives several signs of life a second, and a collection takes some thousand writes: one of them would be full at a thousand workers. More
- * collections would only make the list dearer, which reads them all.
+ * A busy worker sends several heartbeats a second, and a collection takes some thousand writes a second: one
+ * of them would be full at a thousand workers. More collections would only make the list more expensive,
+ * because it reads all of them.
  */
 const COLLECTIONS = 8
 const collectionNamed = (number: number): string => `workers ${number}`
 const collectionOf = (workerId: string): string => collectionNamed(fnv1a(workerId, 0) % COLLECTIONS)
 
 export interface LiveWorker extends WorkerRegistration {
-  /** How many tasks it has in hand, as far as its last poll tells. */
+  /** How many tasks it has, according to its last poll. */
   load: number
   seenAt: number
 }
 
-/** A connection by which a worker shows that it is there. */
+/** A connection that shows that a worker is alive. */
 export interface Connection {
   beat(): Promise<void>
   end(): Promise<void>
@@ -30,7 +31,7 @@ export interface Connection {
 /** `connection`: the last one the worker made. */
 type Stored = LiveWorker & { connection?: string }
 
-/** Which workers there are. Nothing depends on it: it is for people to look at. */
+/** The list of workers. Nothing depends on it: it is for display. */
 export class WorkerDirectory {
   private readonly documents: DocumentStore
   private readonly clock: Clock
@@ -49,7 +50,10 @@ export class WorkerDirectory {
     return { beat: () => this.seen(registration), end: () => this.leave(registration) }
   }
 
-  /** A sign of life; `load` where the worker has told. A registration that comes meanwhile knows more than a poll does, and stays. */
+  /**
+   * Records a heartbeat; `load` if the worker has reported it. A concurrent registration has more details
+   * than a poll, and stays.
+   */
   async seen(registration: WorkerRegistration, load?: number): Promise<void> {
     for (;;) {
       const found = await this.documents.get(collectionOf(registration.worker_id), registration.worker_id)
@@ -75,7 +79,7 @@ export class WorkerDirectory {
     return workers.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1))
   }
 
-  /** A worker that has connected anew meanwhile stays. */
+  /** A worker that has reconnected meanwhile stays listed. */
   private async leave({ worker_id, connection }: WorkerRegistration & { connection: string }): Promise<void> {
     const collection = collectionOf(worker_id)
     const found = await this.documents.get(collection, worker_id)

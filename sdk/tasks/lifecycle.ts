@@ -4,21 +4,21 @@ import type { Json } from '../base/json.ts'
 import { DEFAULTS, retryDelay } from '../engine/retry.ts'
 import type { Task, TaskOutcome } from './task.ts'
 
-/** What becomes of a task, worked out from the task alone. Nothing here reads a clock or a store. */
+/** The transitions of a task, as pure functions: no clock, no store. */
 
-/** What a worker says of the task it has. */
+/** A worker's report on its task. */
 export type Resolution = {
-  /** Which attempt and iteration the worker has. Without them it is taken to be the present one, where that is beyond doubt. */
+  /** The attempt and iteration of the worker. Without them the present one is assumed, where that is unambiguous. */
   attempt?: number
   iteration?: number
-  /** The worker's own mark on this request, the same when it is sent again. */
+  /** The worker's own key for this request, the same when it is repeated. */
   key?: string
 } & (
   | { action: 'complete'; output?: Json }
-  /** `retryable: false` gives the task up at once. */
+  /** `retryable: false` fails the task at once, without another attempt. */
   | { action: 'fail'; error: string; retryable?: boolean }
   | { action: 'pause'; durationMs: number; checkpoint?: Json }
-  /** Without data it is a sign of life and no more. */
+  /** Without data it is a heartbeat. */
   | { action: 'checkpoint'; data?: Json }
   | { action: 'continue'; checkpoint?: Json }
 )
@@ -28,7 +28,7 @@ export type Refusal = 'not in flight' | 'moved on' | 'ambiguous'
 export type Offer =
   | { kind: 'take'; task: Task }
   | { kind: 'settle'; task: Task }
-  /** Settled before; whoever was to say so may not have come that far. */
+  /** Settled before; the process that settled it may not have notified the run yet. */
   | { kind: 'settled' }
   | { kind: 'not yet'; lookAt: number }
 
@@ -48,8 +48,8 @@ export function offer(task: Task, now: number, worker?: string): Offer {
 }
 
 /**
- * A worker speaks. `isNative`: it may have the task from the queue itself, without having asked us for it. A worker
- * whose time is up is still heard as long as nobody else has the task.
+ * Applies a worker's report. `isNative`: it may have the task from the queue itself, not from a poll. A
+ * worker past its deadline is still accepted as long as no other worker has the task.
  */
 export function resolve(
   task: Task,
@@ -111,7 +111,7 @@ function after(task: Task, said: Resolution, now: number, random: () => number):
   }
 }
 
-/** The run does not want it any more. */
+/** The run has withdrawn it. */
 export const withdrawn = (task: Task): Task => settled(task, 'withdrawn')
 
 function settled(task: Task, outcome: TaskOutcome): Task {

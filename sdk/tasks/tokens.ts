@@ -5,20 +5,20 @@ import { checkName } from '../base/names.ts'
 import type { DocumentStore } from '../ports/documents.ts'
 import type { Clock, Ids } from '../ports/world.ts'
 
-/** What a token can be good for. `work` is for workers outside, and the only one that opens what they use. */
+/** The scopes of a token. `work` is for external workers, and the only one that opens their routes. */
 const SCOPE = { start: true, read: true, operate: true, settle: true, work: true }
 export type TokenScope = keyof typeof SCOPE
 export const TOKEN_SCOPES = Object.keys(SCOPE) as TokenScope[]
 export const isTokenScope = (word: unknown): word is TokenScope =>
   typeof word === 'string' && Object.hasOwn(SCOPE, word)
 
-/** What whoever shows a token may do; of which workflows, where not of all. */
+/** What the bearer of a token may do, and for which workflows, if not for all. */
 export interface Permission {
   scopes: readonly TokenScope[]
   workflows?: readonly string[]
 }
 
-/** What may be known of a token by everybody who may see the list. */
+/** What anyone who may list tokens can see of one. */
 export interface TokenView {
   id: string
   name: string
@@ -43,26 +43,29 @@ export interface NewToken {
   expiresIn?: Duration
 }
 
-/** What a worker may take. */
+/** Which tasks a worker may take. */
 export interface Scope {
   allows(type: string): boolean
 }
 
-/** One without scopes was made for workers, before there were others. */
+/** A token without scopes was made for workers, before there were other scopes. */
 type Stored = Omit<TokenView, 'id' | 'state' | 'scopes'> & { scopes?: TokenScope[]; sha256: string; revokedAt?: number }
 
 const COLLECTION = 'worker-tokens'
 const PREFIX = 'owt'
 const EVERYTHING: Scope = { allows: () => true }
-/** Revoked and expired tokens are listed for a while, so that people can see what happened to them. */
+/** Revoked and expired tokens stay in the list for a while, so that people can see what happened to them. */
 const SHOWN_AFTER_MS = 30 * 86_400_000
 
-/** Who may work, and who may use which part of the API. Only digests are stored: a token is shown once, when it is made. */
+/**
+ * Which workers may connect, and which parts of the API a token opens. Only digests are stored: a token is
+ * shown once, when it is made.
+ */
 export class Tokens {
   private readonly documents: DocumentStore
   private readonly clock: Clock
   private readonly ids: Ids
-  /** A token that the environment gives, good for all work. */
+  /** A token from the environment, valid for all work. */
   private readonly given: Buffer | undefined
 
   constructor(world: { documents: DocumentStore; clock: Clock; ids: Ids }, given?: string) {
@@ -118,7 +121,7 @@ export class Tokens {
     return true
   }
 
-  /** What work this token is good for; undefined for one that is good for none. */
+  /** The tasks that this token gives access to; undefined if there are none. */
   async scopeOf(token: string): Promise<Scope | undefined> {
     if (this.given && timingSafeEqual(sha256(token), this.given)) return EVERYTHING
     const found = await this.find(token)
@@ -127,7 +130,7 @@ export class Tokens {
     return types ? { allows: (type) => types.includes(type) } : EVERYTHING
   }
 
-  /** What of the API this token opens; undefined for one that is not valid. */
+  /** The parts of the API that this token opens; undefined for an invalid one. */
   async permissionOf(token: string): Promise<Permission | undefined> {
     const found = await this.find(token)
     return found && { scopes: found.scopes, ...(found.workflows && { workflows: found.workflows }) }
@@ -150,7 +153,7 @@ export class Tokens {
   }
 }
 
-/** What contradicts itself is refused, before somebody trusts in it. */
+/** Rejects contradictory terms when a token is made, before it is used. */
 export function checkTerms({
   scopes = ['work'],
   workflows,

@@ -2,7 +2,7 @@ import type { Json } from '../base/json.ts'
 import type { Resolution } from './lifecycle.ts'
 import type { Task } from './task.ts'
 
-/** What the protocol sends over the wire. Its names are part of it, so they are not ours. */
+/** The messages of the worker protocol. Their names are part of the protocol, so they are not ours. */
 
 export interface TaskPayload {
   /** `{run_id}.{step_id}` */
@@ -27,7 +27,7 @@ export interface WorkerRegistration {
   metadata?: Record<string, string>
 }
 
-/** What a worker says became of its task. */
+/** A worker's report on its task. */
 export interface ResolveBody {
   action: Resolution['action']
   attempt?: number
@@ -41,7 +41,7 @@ export interface ResolveBody {
   data?: unknown
 }
 
-/** Of a body whose fields are known to be right. `null` is a value here, and the absence of one is not. */
+/** Parses a body whose fields are known to be valid. `null` is a value here; an absent field is not. */
 export function resolutionOf(body: ResolveBody): Resolution {
   const { attempt, iteration, output, checkpoint, data } = body
   const which = { ...(attempt !== undefined && { attempt }), ...(iteration !== undefined && { iteration }) }

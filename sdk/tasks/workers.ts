@@ -4,14 +4,14 @@ import { TaskBroker } from './broker.ts'
 import { WorkerDirectory } from './directory.ts'
 import { Tokens } from './tokens.ts'
 
-/** Everything about workers outside: what they take and give back, who they are, and who may be one. */
+/** Everything about external workers: their tasks and results, the list of workers, and their tokens. */
 export class Workers {
   readonly broker: TaskBroker
   readonly answers: Answers
   readonly directory: WorkerDirectory
   readonly tokens: Tokens
 
-  /** `token`: one that the environment gives, beside those that are made here. */
+  /** `token`: one from the environment, beside those that are made here. */
   constructor(world: Omit<World, 'functions' | 'inlineWaitMs'>, token?: string) {
     this.broker = new TaskBroker(world)
     this.answers = new Answers(world)

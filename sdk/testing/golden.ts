@@ -10,7 +10,10 @@ import { eventFromJson, type HistoryEventJson } from '../http-client/wire.ts'
 import type { RunRecord } from '../ports/run.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 
-/** A history as a golden file keeps it: times count from the start; stacks, measured durations, places, visits and how many attempts there may be are left out. No replay looks at them. */
+/**
+ * A history as a golden file keeps it: times count from the start. Stacks, durations, positions, visits and
+ * the maximum of attempts are left out, because no replay reads them.
+ */
 export function normaliseHistory(history: readonly HistoryEvent[]): Record<string, unknown>[] {
   const start = history[0]?.at ?? 0
   return history.map((event) => {
@@ -27,14 +30,15 @@ export function normaliseHistory(history: readonly HistoryEvent[]): Record<strin
   })
 }
 
-/** A run's history: of `run.history()`, or what `overwinter history <run> --json` and `GET /runs/{id}/history` say. */
+/** A run's history: from `run.history()`, `overwinter history <run> --json` or `GET /runs/{id}/history`. */
 export type RecordedHistory = readonly HistoryEvent[] | { events: readonly unknown[] }
 
 function eventsOf(recorded: RecordedHistory): HistoryEvent[] {
   const events = (recorded as { events?: unknown } | null)?.events ?? recorded
   if (!Array.isArray(events))
     throw new InvalidInputError(
-      'a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` prints, parsed',
+      'a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` ' +
+        'prints, parsed',
     )
   return (events as (HistoryEvent | HistoryEventJson)[]).map((event) => {
     if ('omitted' in event && event.omitted)
@@ -62,7 +66,7 @@ export function toMatchHistory(
     writeFileSync(file, `[\n${actual.map((event) => `  ${JSON.stringify(event)}`).join(',\n')}\n]\n`)
   }
   const expected = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>[]
-  // Files from before histories said what the schema made of the input hold for the rest.
+  // Files recorded before histories contained the parsed input are compared without it.
   if (expected[0]?.parsed === undefined) delete actual[0]?.parsed
   const differsAt = [...Array(Math.max(actual.length, expected.length)).keys()].find(
     (i) => JSON.stringify(actual[i]) !== JSON.stringify(expected[i]),
@@ -70,7 +74,9 @@ export function toMatchHistory(
   return {
     pass: differsAt === undefined,
     message: () =>
-      `the history differs from ${file} at event ${differsAt}:\n  recorded ${JSON.stringify(expected[differsAt!])}\n  now      ${JSON.stringify(actual[differsAt!])}\nIf that is meant, record it anew with UPDATE_HISTORIES=1`,
+      `the history differs from ${file} at event ${differsAt}:\n  recorded ` +
+      `${JSON.stringify(expected[differsAt!])}\n  now      ${JSON.stringify(actual[differsAt!])}\nIf that is ` +
+      'meant, record it anew with UPDATE_HISTORIES=1',
     actual,
     expected,
   }

@@ -1,4 +1,4 @@
-/** The view of a store that a process has, until the process dies: from then on none of its calls does anything. */
+/** A store as one process sees it. After `die`, none of its calls has an effect. */
 export function mortalStore<S extends object>(store: S): { store: S; die: () => void } {
   let dead = false
   const view = new Proxy(store, {
@@ -12,5 +12,5 @@ export function mortalStore<S extends object>(store: S): { store: S; die: () => 
   return { store: view, die: () => (dead = true) }
 }
 
-/** A dead process does not even get an error. */
+/** A dead process does not get an error either: its calls never settle. */
 const NEVER = new Promise<never>(() => {})

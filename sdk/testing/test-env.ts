@@ -1,7 +1,7 @@
 import { type AskOptions, Client, type RepeatOptions, type RunView, type StartOptions } from '../client/client.ts'
 import type { Codec } from '../codec/codec.ts'
 import { withCodec } from '../codec/with-codec.ts'
-// Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
+// Loaded early: loading it during a run would take longer than `settle` waits for a heartbeat.
 import '../definitions/as-workflow.ts'
 import { type Duration, milliseconds } from '../base/duration.ts'
 import type { Giving } from '../base/storable.ts'
@@ -33,19 +33,22 @@ import { VirtualClock } from './virtual-clock.ts'
 export interface TestEnvOptions {
   workflows: Iterable<AnyWorkflow>
   schedules?: readonly Schedule[]
-  /** What stored definitions may call by name. */
+  /** The handlers that stored definitions may call by name. */
   handlers?: readonly NamedHandler[]
-  /** What `ctx.invoke` calls. A stub of the step goes before. */
+  /** The functions that `ctx.invoke` calls. A stub of the step takes precedence. */
   functions?: readonly LocalFunction[]
   /** Makes ids and jitter repeatable. Default 1. */
   seed?: string | number
   /** Default 2026-01-01T00:00:00Z. */
   startTime?: Date | string | number
-  /** What the URLs of callbacks begin with. Unless given they are paths, `/callbacks/<token>`. */
+  /** The base of callback URLs. Unless given they are paths, `/callbacks/<token>`. */
   publicUrl?: string
-  /** Makes something else of payloads before they are stored; `env.store` has them as they are stored. */
+  /** Transforms payloads before they are stored; `env.store` has them in stored form. */
   codec?: Codec
-  /** Stacks of failed steps show the lines that called `ctx.step`. Default true; without it steps are a little faster. */
+  /**
+   * Stacks of failed steps show the lines that called `ctx.step`. Default true; without it steps are a little
+   * faster.
+   */
   tracesCalls?: boolean
 }
 
@@ -62,12 +65,15 @@ export async function testEnv(options: TestEnvOptions): Promise<TestEnv> {
   return env
 }
 
-/** A body that does real work gets this much real time without a sign of life before virtual time goes on. */
+/** How long a body that does real work may go without a heartbeat before virtual time goes on. */
 const REAL_GRACE_MS = 30
-/** Nobody else wants the runs here, and renewing leases would only be more timers to skip over. */
+/** No other process competes for the runs, and renewing leases would only add timers to skip. */
 const FOREVER_MS = 1_000 * 86_400_000
 
-/** Checks of limiters in a row that change nothing: from then on nothing will. The second check of each finds what the first has freed. */
+/**
+ * After so many checks of limiters in a row without a change, nothing will change. The second check of each
+ * finds what the first has freed.
+ */
 const MOST_CHECKS = 5
 
 export class TestEnv {
@@ -133,7 +139,10 @@ export class TestEnv {
     return new RunHandle<O>(this, runId)
   }
 
-  /** What the event does to runs, as its source would have it: `env.handle((await env.event(orderPlaced, { id: 'e-1', … })).runId)`. */
+  /**
+   * Applies an event to runs, as its source would: `env.handle((await env.event(orderPlaced, { id: 'e-1', …
+   * })).runId)`.
+   */
   event(mapping: EventMapping, event: unknown): Promise<Taken> {
     return takeEvent(this.client, mapping, event)
   }
@@ -148,7 +157,7 @@ export class TestEnv {
     this.stubs.set(stepName, body)
   }
 
-  /** A worker outside, which does tasks of this type (`ctx.task`). It outlives restarts. */
+  /** An external worker that does tasks of this type (`ctx.task`). It survives restarts. */
   worker(type: string, handler: TaskHandler): Worker {
     const wire = brokerWire(new TaskBroker(withCodec(this.origin, this.codec)))
     const worker = new Worker({
@@ -160,7 +169,10 @@ export class TestEnv {
     return worker
   }
 
-  /** Kills the process: whatever was under way is gone, only the store survives. `workflows` and `handlers` deploy other code. */
+  /**
+   * Kills the process: work in progress is lost, only the store survives. `workflows` and `handlers` deploy
+   * other code.
+   */
   async restart(workflows?: Iterable<AnyWorkflow>, handlers?: readonly NamedHandler[]): Promise<void> {
     this.die?.()
     if (workflows) this.workflows = withSchedules(workflows, this.scheduled)
@@ -191,7 +203,7 @@ export class TestEnv {
     if (this.scheduled.length > 0) await this.schedules.sync(this.scheduled)
   }
 
-  /** Lets time pass; everything due on the way happens on the way. */
+  /** Advances time; everything due within it happens on the way. */
   async advance(duration: Duration): Promise<void> {
     const target = this.clock.now() + milliseconds(duration, 'advance')
     for (;;) {
@@ -208,7 +220,7 @@ export class TestEnv {
     return new Date(this.clock.now())
   }
 
-  /** Until every run waits for time, for a message, or for a body that shows no sign of life. */
+  /** Until every run waits for time, for a message, or for a body without a heartbeat. */
   async settle(): Promise<void> {
     let quietSince = performance.now()
     let uses = this.clock.uses
@@ -238,7 +250,7 @@ export class TestEnv {
         if (!this.isIdle()) continue
         throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
       }
-      // Limiters with a queue are checked again and again, whether or not anything can ever move.
+      // Limiters with a queue are checked again and again, even if nothing can ever change.
       vain = this.onlyLimitersAreDue() ? vain + 1 : 0
       if (vain > MOST_CHECKS)
         throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)

@@ -1,8 +1,8 @@
 import type { Clock } from '../ports/world.ts'
 
-/** Time that stands still until somebody moves it. */
+/** Time that advances only when a test moves it. */
 export class VirtualClock implements Clock {
-  /** Grows with every use: while it grows, something is going on. */
+  /** Grows with every use: while it grows, work is in progress. */
   uses = 0
   private current: number
   private readonly timers = new Map<number, { at: number; callback: () => void }>()

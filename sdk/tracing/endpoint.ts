@@ -1,7 +1,7 @@
 import type { ExporterOptions } from './exporter.ts'
 import type { Resource } from './request.ts'
 
-/** Where spans go, as OpenTelemetry's own variables have it. */
+/** Where spans are sent, as OpenTelemetry's own variables say. */
 export interface Endpoint {
   url: string
   headers: Record<string, string>
@@ -9,7 +9,7 @@ export interface Endpoint {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined where nobody wants traces. */
+/** Undefined if traces are not configured. */
 export function endpointOf(env: Environment): Endpoint | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: exact, OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_SDK_DISABLED } = env
   if (OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined
@@ -24,7 +24,8 @@ function urlOf(text: string, name: string, value: string): string {
   const url = URL.parse(text)
   if (url && /^https?:$/.test(url.protocol)) return url.href
   throw new Error(
-    `${name} is '${value}', which is not the URL of an OTLP endpoint. Set it to where your collector takes OTLP over HTTP, http://localhost:4318 for example`,
+    `${name} is '${value}', which is not the URL of an OTLP endpoint. Set it to where your collector takes ` +
+      'OTLP over HTTP, http://localhost:4318 for example',
   )
 }
 
@@ -51,7 +52,7 @@ function decoded(text: string): string {
   }
 }
 
-/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, where somebody has set them. */
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, if they are set. */
 export function resourceOf(env: Environment, serviceName: string): Resource {
   const attributes = Object.fromEntries(pairsOf(env.OTEL_RESOURCE_ATTRIBUTES ?? ''))
   return { ...attributes, 'service.name': env.OTEL_SERVICE_NAME || attributes['service.name'] || serviceName }
@@ -72,7 +73,7 @@ export function sendTo({ url, headers }: Endpoint): ExporterOptions['send'] {
   }
 }
 
-/** The body is read in any case: a connection with an answer that nobody has read cannot be used again. */
+/** The body is always read: a connection with an unread answer cannot be reused. */
 export async function refuseUnlessTaken(response: Response, url: string): Promise<void> {
   const said = await response.text()
   if (!response.ok)

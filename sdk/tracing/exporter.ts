@@ -3,20 +3,23 @@ import { firstBatch, MOST_BYTES, takeable } from './limits.ts'
 import { type Resource, toProtobuf } from './request.ts'
 
 export interface ExporterOptions {
-  /** Sends one request; rejects when it was not taken. */
+  /** Sends one request; rejects when the backend does not accept it. */
   send: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<void>
   resource: Resource
   now: () => number
-  /** Spans that nobody will see, and why. */
+  /** Called with the number of dropped spans, and why. */
   onDropped: (count: number, why: unknown) => void
 }
 
-/** How long a backend may take. Spans are worth less than the time of those who would wait for them. */
+/** How long a backend may take. Runs must not wait longer for their spans. */
 export const PATIENCE_MS = 1_000
-/** More than that is not kept for a backend that is too slow. */
+/** The most spans that are kept for a slow backend. */
 const MOST_PENDING = 50_000
 
-/** Sends spans in the order in which they came, one request at a time, so that no child overtakes its parent. What comes meanwhile goes with the next request. */
+/**
+ * Sends spans in order, one request at a time, so that no child span arrives before its parent. Spans that
+ * arrive meanwhile go into the next request.
+ */
 export class Exporter {
   private readonly options: ExporterOptions
   private pending: Span[] = []
@@ -43,7 +46,7 @@ export class Exporter {
     clearTimeout(timer)
     if (isSent) return
     this.dropAll()
-    // What was under way is counted as soon as it has been broken off.
+    // Spans of an aborted request count as dropped at once.
     await this.sending
   }
 
@@ -55,7 +58,7 @@ export class Exporter {
   }
 
   private async sendAll(): Promise<void> {
-    // What is told of in the same moment goes in one request.
+    // Spans of the same moment go into one request.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.pending.length > 0) {
       const now = this.options.now()
@@ -76,7 +79,7 @@ export class Exporter {
     const giveUp = new AbortController()
     this.giveUp = giveUp
     const timer = setTimeout(() => giveUp.abort(tooSlow()), PATIENCE_MS)
-    // Nobody waits for this: a process that has nothing else to do may end.
+    // Unreferenced: a process that has no other work may end.
     timer.unref()
     try {
       await send(body, giveUp.signal)

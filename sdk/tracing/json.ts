@@ -15,9 +15,9 @@ const SCOPE = { name: SCOPE_NAME }
 export const toJson = (spans: readonly Span[], resource: Resource): string =>
   new TextDecoder().decode(JsonTraceSerializer.serializeRequest(encodable(spans, resource)))
 
-/** Spans as OpenTelemetry's own code has them. */
+/** Spans in the shape of OpenTelemetry's own classes. */
 export function encodable(spans: readonly Span[], attributes: Resource): Encodable[] {
-  // One object for all of them: that is how the encoder knows that they belong together.
+  // One object for all of them: the encoder groups spans by its identity.
   const resource = {
     attributes,
     merge: () => resource,
@@ -30,7 +30,7 @@ const NONE: never[] = []
 const NO_TIME: Time = [0, 0]
 const NO_STATUS = { code: UNSET as Encodable['status']['code'] }
 
-/** All of one shape, and nothing that most of them would have for nothing: there may be ten thousand. */
+/** All spans have the same shape, and no field that most of them leave empty: there may be ten thousand. */
 function toEncodable(span: Span, resource: Encodable['resource']): Encodable {
   const { traceId, parentSpanId, error } = span
   const context = toContext(span)

@@ -1,19 +1,20 @@
 import type { Span } from '../views/spans.ts'
 
 /**
- * What CloudWatch takes: spans of the last 14 days, and in one request 10,000 of them, 5 MB, and no two that are further apart than 24 hours. Others are
- * more patient, and lose nothing by it.
+ * The limits of CloudWatch: spans of the last 14 days, and in one request at most 10,000 spans, 5 MB and a
+ * range of 24 hours. Other backends accept more, and lose nothing.
  */
 export const MOST_SPANS = 10_000
 export const MOST_BYTES = 5_000_000
 export const LONGEST_MS = 86_400_000
 export const OLDEST_MS = 14 * 86_400_000
-/** It takes a moment to get there, and clocks differ. */
+/** Sending takes a moment, and clocks differ. */
 const MARGIN_MS = 3_600_000
 
 /**
- * A process that died may be found weeks later, and with it what it had not told of. Such a span is told of as of now, and says when it was: a
- * root that never came would leave all the others without a parent.
+ * A crashed process may be found weeks later, with spans that it had not sent. Such an old span is sent with
+ * the current time and an attribute with the real one: a root that never arrived would leave all other spans
+ * without a parent.
  */
 export function takeable(span: Span, now: number): Span {
   const isOld = span.startMs < now - OLDEST_MS + MARGIN_MS
@@ -28,7 +29,7 @@ export function takeable(span: Span, now: number): Span {
   return { ...span, startMs: endMs - lengthMs, endMs, attributes }
 }
 
-/** The next request: as many spans from the front as one request may have. */
+/** The next request: as many of the first spans as one request may have. */
 export function firstBatch(spans: readonly Span[]): Span[] {
   let [earliest, latest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   let count = 0

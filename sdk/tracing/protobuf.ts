@@ -1,4 +1,4 @@
-/** Protobuf's wire format, as far as spans need it: a buffer that grows, and what is written into it. */
+/** Protobuf's wire format, as far as spans need it: a growing buffer and methods that write to it. */
 export class ProtobufWriter {
   private bytes: Uint8Array<ArrayBuffer>
   private at = 0
@@ -11,12 +11,15 @@ export class ProtobufWriter {
     return this.bytes.subarray(0, this.at)
   }
 
-  /** How far it is written: for `since`. */
+  /** The current position, for `since`. */
   get place(): number {
     return this.at
   }
 
-  /** Begins what has its length in front of it: one byte of room, which most lengths need. `end` wants to have what this returns. */
+  /**
+   * Begins a field with a length prefix, and reserves one byte for it, which is enough for most. `end` takes
+   * the returned position.
+   */
   begin(field: number): number {
     this.tag(field, LENGTH_FIRST)
     return this.at++
@@ -63,7 +66,10 @@ export class ProtobufWriter {
     this.word(value)
   }
 
-  /** Milliseconds as nanoseconds, whose 64 bits no number holds: in two halves, the lower of which may overflow into the other. */
+  /**
+   * Milliseconds as nanoseconds. No JavaScript number holds these 64 bits, so they are computed as two
+   * halves, and the lower may carry into the upper.
+   */
   nanoseconds(field: number, ms: number): void {
     this.tag(field, EIGHT_BYTES)
     const upper = Math.floor(ms / 0x1_0000)
@@ -72,12 +78,12 @@ export class ProtobufWriter {
     this.word(Math.floor((upper * 1_000_000) / 0x1_0000) + Math.floor(lower / 0x1_0000_0000))
   }
 
-  /** What an even number of hexadecimal digits stands for. */
+  /** The bytes that hexadecimal digits stand for. */
   hex(field: number, digits: string): void {
     const { length } = digits
     this.tag(field, LENGTH_FIRST, length / 2)
     this.varint(length / 2)
-    // Here and below, what a loop uses is kept at hand: it is most of the work.
+    // Here and below, locals hold what the loop uses: it is most of the work.
     const { bytes } = this
     let { at } = this
     for (let i = 0; i < length; i += 2)
@@ -87,7 +93,7 @@ export class ProtobufWriter {
 
   text(field: number, text: string): void {
     const { length } = text
-    // A unit of UTF-16 is three bytes at most.
+    // A UTF-16 unit takes three bytes at most.
     this.tag(field, LENGTH_FIRST, length * 3)
     const begun = this.at
     this.varint(length)
@@ -101,7 +107,7 @@ export class ProtobufWriter {
     this.at = at
   }
 
-  /** What was written since: to be written again with `raw`. */
+  /** The bytes written since then, to be repeated with `raw`. */
   since(place: number): Uint8Array<ArrayBuffer> {
     return this.bytes.slice(place, this.at)
   }
@@ -120,7 +126,7 @@ export class ProtobufWriter {
     this.at += encoded.length
   }
 
-  /** Makes room for the field too, whatever it is; `length` is what it has beyond a number. */
+  /** Ensures room for the tag and the value; `length` is the room for content beyond a number. */
   private tag(field: number, wireType: number, length = 0): void {
     this.makeRoom(length + LONGEST_NUMBERS)
     this.varint((field << 3) | wireType)
@@ -154,7 +160,7 @@ const [VARINT, EIGHT_BYTES, LENGTH_FIRST, FOUR_BYTES] = [0, 1, 2, 5]
 /** A tag, and a length or a number of 64 bits. */
 const LONGEST_NUMBERS = 5 + 10
 const UTF8 = new TextEncoder()
-/** By the code of the digit. */
+/** Indexed by the digit's character code. */
 const DIGIT = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0)
 
 /** How many bytes a length takes. */

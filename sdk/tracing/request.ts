@@ -1,12 +1,13 @@
 import type { Span, SpanAttributes, SpanError, SpanLink } from '../views/spans.ts'
 import { ProtobufWriter } from './protobuf.ts'
 
-/** Who sends: the attributes of OpenTelemetry's "resource". */
+/** The sender: the attributes of OpenTelemetry's "resource". */
 export type Resource = Readonly<Record<string, string>>
 
 /**
- * A request in OTLP's binary form: `ExportTraceServiceRequest` of opentelemetry-proto, whose numbers of fields these are. OpenTelemetry's own encoder goes over each span twice and
- * takes several times as long, which a run of many steps feels; `test/tracing/request.test.ts` holds it beside this one, byte by byte.
+ * A request in OTLP's binary form: `ExportTraceServiceRequest` of opentelemetry-proto, whose field numbers
+ * these are. OpenTelemetry's own encoder visits each span twice and takes several times as long, which runs
+ * of many steps feel. `test/tracing/request.test.ts` compares both, byte by byte.
  */
 export function toProtobuf(spans: readonly Span[], resource: Resource): Uint8Array<ArrayBuffer> {
   const to = new ProtobufWriter(1_024 + spans.length * USUAL_SIZE)
@@ -32,10 +33,13 @@ const USUAL_SIZE = 160
 const NONE_DROPPED = 0
 const KIND = { internal: 1, server: 2 } as const
 const [UNSET, ERROR] = [0, 2]
-/** Sampled, and known to be of this process. */
+/** Sampled, and known to be created in this process. */
 const FLAGS = 0x101
 
-/** Writes spans one after the other. Neighbours are mostly of one trace and say the same of themselves, and what was said before is copied. */
+/**
+ * Writes spans one after the other. Neighbours mostly belong to one trace and share attributes, so repeated
+ * bytes are copied.
+ */
 class Spans {
   private readonly to: ProtobufWriter
   private readonly trace = new Remembered<string>()
@@ -63,7 +67,7 @@ class Spans {
   }
 }
 
-/** What was written last of something, to be written again. */
+/** The bytes last written for a value, to be repeated. */
 class Remembered<T> {
   private of: T | undefined
   private bytes = new Uint8Array()

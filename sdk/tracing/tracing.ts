@@ -4,16 +4,19 @@ import { Exporter, type ExporterOptions } from './exporter.ts'
 import { withTracing } from './with-tracing.ts'
 
 export interface TracingOptions {
-  /** Where a collector takes OTLP over HTTP, with its path: `http://localhost:4318/v1/traces`. Default: as OpenTelemetry's variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`, …). */
+  /**
+   * Where a collector takes OTLP over HTTP, with its path: `http://localhost:4318/v1/traces`. Default:
+   * OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, …).
+   */
   endpoint?: string
   headers?: Record<string, string>
   /** Default `OTEL_SERVICE_NAME`, or `overwinter`. */
   serviceName?: string
-  /** Told of spans that were dropped because the endpoint was down or slow. */
+  /** Called when spans were dropped because the endpoint was down or slow. */
   onDropped?: (count: number) => void
 }
 
-/** A world that tells of its runs; `exporter.flush` before the process ends. */
+/** A world that sends spans of its runs; call `exporter.flush` before the process ends. */
 export interface Traced<W> {
   world: W
   exporter: Exporter
@@ -21,7 +24,7 @@ export interface Traced<W> {
 
 const SERVICE = 'overwinter'
 
-/** Undefined where the environment names no endpoint, and nor do the options. */
+/** Undefined if neither the environment nor the options name an endpoint. */
 export function traced<W extends World>(
   world: W,
   options: TracingOptions = {},
@@ -51,7 +54,7 @@ export function tracedWith<W extends World>(
   return { world: withTracing(world, exporter), exporter }
 }
 
-/** An endpoint that is down is one piece of news a minute, however many runs would like to tell of themselves. */
+/** At most one warning a minute for an endpoint that is down, however many runs there are. */
 const EVERY_MS = 60_000
 
 class DropNews {
@@ -72,7 +75,8 @@ class DropNews {
       why instanceof Error ? (why.cause instanceof Error ? why.cause.message || why.message : why.message) : String(why)
     this.world.log(
       'warn',
-      `${this.dropped} spans were dropped, and no run was held up by it: ${reason}. Is the trace endpoint there, and does it take OTLP over HTTP?`,
+      `${this.dropped} spans were dropped, and no run was held up by it: ${reason}. Is the trace endpoint ` +
+        'there, and does it take OTLP over HTTP?',
       {
         droppedSpans: this.dropped,
       },

@@ -6,13 +6,13 @@ import type { SpanPlace } from '../views/span-ids.ts'
 import { type Span, SpanWriter } from '../views/spans.ts'
 
 /**
- * One claim of a run, from when it was claimed until it was given up. Whoever gives a run up in good order tells of it; a visit that died is told of by the
- * next one, so that each frame is told of once.
+ * One claim of a run, from the claim to its release. A runner that releases the run cleanly sends the spans
+ * of its visit. If it crashed, the next visit sends them, so that each frame is reported once.
  */
 export class Visit {
   readonly epoch: number
   private readonly writer: SpanWriter
-  /** What there is to tell when the visit is over. */
+  /** The spans to send when the visit is over. */
   readonly spans: Span[] = []
 
   constructor({ run, frames, begunAt = run.startedAt ?? run.createdAt, lastGoodEpoch }: Claimed) {
@@ -25,14 +25,14 @@ export class Visit {
     }
   }
 
-  /** Says whether the visit is over: given up in good order, or lost to somebody else. */
-  noteCommit({ frame, next }: Commit, result: CommitResult): 'given up' | 'lost' | undefined {
+  /** Returns whether the visit is over: released cleanly, or lost to another runner. */
+  noteCommit({ frame, next }: Commit, result: CommitResult): 'released' | 'lost' | undefined {
     if (!result.ok) return next.kind === 'release' ? 'lost' : undefined
     if (frame) this.writer.write(frame, this.spans)
     if (next.kind === 'keep' || (next.kind === 'suspend' && !result.suspended)) return undefined
-    // Not in good order, so whoever comes next takes over what was to be told.
+    // This visit did not end cleanly, so the next visit sends its spans.
     const isUndone = ('undone' in next && next.undone) || ('fruitless' in next && next.fruitless)
-    return isUndone ? 'lost' : 'given up'
+    return isUndone ? 'lost' : 'released'
   }
 
   get root(): SpanPlace {
@@ -43,7 +43,7 @@ export class Visit {
     return this.writer.attemptAhead(step, attempt)
   }
 
-  /** Where the commit's frame, or one before it, says that a child was started. */
+  /** Set if this commit's frame, or one before it, says that a child was started. */
   startOf(child: NewRun, frame: Frame | undefined): SpanPlace | undefined {
     const started = frame?.events.find((event) => event.type === 'child.started' && event.run === child.id) as
       | EventOf<'child.started'>
@@ -52,7 +52,7 @@ export class Visit {
     return child.parent && this.place(this.writer.beginOf(child.parent.op))
   }
 
-  /** Where the generation will have ended. */
+  /** The place of the generation's end. */
   get end(): SpanPlace {
     return this.place(this.writer.endAhead())
   }

@@ -7,12 +7,18 @@ import { traceparentOf } from '../views/span-ids.ts'
 import type { Span } from '../views/spans.ts'
 import { Visit } from './visit.ts'
 
-/** Takes what a visit has to tell. It must return at once: the run's end is out already, but others may wait for this process. */
+/**
+ * Takes the spans of a visit. It must return at once: the run has ended already, but other work may wait for
+ * this process.
+ */
 export interface SpanSink {
   add(spans: readonly Span[]): void
 }
 
-/** The same world, which tells of every visit when it is over, and whose step bodies run in the context of their spans. */
+/**
+ * The same world, which sends spans of every visit when it is over, and runs step bodies in the context of
+ * their spans.
+ */
 export function withTracing<W extends World>(world: W, sink: SpanSink): W {
   const visits = new Map<string, Visit>()
   return Object.create(world, {
@@ -22,12 +28,12 @@ export function withTracing<W extends World>(world: W, sink: SpanSink): W {
   }) as W
 }
 
-/** Claims and commits pass by here, and nothing else is of interest. */
+/** Observes claims and commits only. */
 function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink): RunStore {
   const tell = (commit: Commit, visit: Visit, result: CommitResult) => {
     const isOver = visit.noteCommit(commit, result)
     if (isOver) visits.delete(commit.runId)
-    if (isOver === 'given up') sink.add(visit.spans)
+    if (isOver === 'released') sink.add(visit.spans)
   }
   return overrideMethods(store, {
     claim: async (runId, lease) => {
@@ -39,7 +45,7 @@ function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink
       const visit = visits.get(commit.runId)
       if (visit?.epoch !== commit.epoch) return store.commit(commit)
       const committed = store.commit(linked(commit, visit))
-      // Whoever waits for the commit hears of it right after us, and no later than without us.
+      // The spans are handed over before the caller's continuation runs, and do not delay it.
       committed.then((result) => tell(commit, visit, result), nothingToTell)
       return committed
     },
@@ -48,7 +54,7 @@ function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink
 
 const nothingToTell = (): void => {}
 
-/** What this commit makes knows who made it. */
+/** Adds the trace context to the children and generations that this commit creates. */
 function linked(commit: Commit, visit: Visit): Commit {
   const { outgoing, next } = commit
   const makesRuns = outgoing?.some(({ kind }) => kind === 'start')
@@ -77,10 +83,13 @@ function tracedLog(log: LogSink, visits: Map<string, Visit>): LogSink {
   }
 }
 
-/** Spans that the body makes, or what it calls, become children of the attempt's. Whether there are any is up to the user, who may have registered a provider. */
+/**
+ * Spans that the body creates, or code that it calls, become children of the attempt's span. There are none
+ * unless the user has registered a provider.
+ */
 function inItsSpan(visits: Map<string, Visit>): AroundBody {
   return ({ runId, step, attempt }, body) => {
-    const visit = isAnybodyThere() ? visits.get(runId) : undefined
+    const visit = hasContextManager() ? visits.get(runId) : undefined
     if (!visit) return body()
     const { traceId, spanId } = attempt === undefined ? visit.root : visit.attempt(step, attempt)
     return context.with(trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: SAMPLED }), body)
@@ -90,5 +99,5 @@ function inItsSpan(visits: Map<string, Visit>): AroundBody {
 const SAMPLED = 1
 const MARKED = ROOT_CONTEXT.setValue(createContextKey('overwinter'), true)
 
-/** Without a context manager, contexts lead nowhere, and need not be made. */
-const isAnybodyThere = (): boolean => context.with(MARKED, context.active, context) === MARKED
+/** Without a context manager, contexts have no effect and need not be created. */
+const hasContextManager = (): boolean => context.with(MARKED, context.active, context) === MARKED

@@ -2,11 +2,14 @@
 const ESCAPED = /~([012])/g
 const WRITTEN: Record<string, string> = { 0: '~', 1: '/', 2: ':' }
 
-/** An operation's id as its author wrote the names: `tool: search` for `tool~2 search`. People read it; identities stay escaped. */
+/**
+ * An operation's id with names as their author wrote them: `tool: search` for `tool~2 search`. For display;
+ * identities stay escaped.
+ */
 export const asWritten = (id: string): string =>
   id.includes('~') ? id.replaceAll(ESCAPED, (_, code: string) => WRITTEN[code]!) : id
 
-/** The id that people mean, given as it is stored or as it was written; what is meant by none stays as it is. */
+/** The stored id for an id that a person typed, in stored or in written form; an unknown id is returned as it is. */
 export function meantId(given: string, ids: Iterable<string>): string {
   let meant: string | undefined
   for (const id of ids) {

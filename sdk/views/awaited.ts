@@ -14,5 +14,5 @@ const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   pause: ({ id }) => `the end of step '${id}'s pause`,
 }
 
-/** What a run waits for, as one says it. */
+/** What a run waits for, as a phrase. */
 export const awaited = (waiting: Waiting): string => AWAITED[waiting.kind]({ ...waiting, id: asWritten(waiting.id) })

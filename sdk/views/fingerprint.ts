@@ -2,17 +2,20 @@ import type { ErrorRecord } from '../base/events.ts'
 import { withoutRepeat } from './fold.ts'
 import { Hash } from './hash.ts'
 
-/** What failures have in common that are one trouble, however often and in however many runs it comes. */
+/** What failures of one incident have in common, however often and in however many runs they occur. */
 export interface Fingerprint {
-  /** Short, and the same wherever it is worked out. */
+  /** Short, and the same wherever it is computed. */
   id: string
   workflow: string
-  /** Of the error that it began with. */
+  /** The name of the root error. */
   name: string
   code?: string
-  /** Where it happened, without the count of repeats and the places and keys of map items. */
+  /** Where it happened, without repeat counts and without positions and keys of map items. */
   step?: string
-  /** What the error says, without what differs from run to run; where it says nothing, the topmost line of the user's own code. */
+  /**
+   * The error's message without the parts that differ from run to run; without a message, the topmost line of
+   * user code.
+   */
   says: string
 }
 
@@ -33,16 +36,16 @@ export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
   return { id: idOf(found), ...found }
 }
 
-/** Where an error has a code, that says what it is: its message may be one of many for the same trouble. */
+/** An error code identifies an error better than its message, which may vary. */
 function idOf({ workflow, name, code = '', step = '', says }: Omit<Fingerprint, 'id'>): string {
   return new Hash().with([workflow, name, code, step, code === '' ? says : ''].join('\n')).base36
 }
 
-/** The id by which failures are grouped today. 0.1.0 stored ids that tell apart messages of one code. */
+/** The id that groups failures today. 0.1.0 stored ids that separate different messages of one code. */
 export const groupOf = (workflow: string, stored: Omit<Fingerprint, 'workflow'>): string =>
   stored.code === undefined ? stored.id : idOf({ ...stored, workflow })
 
-/** No more is looked at than is kept, about: a message may be very long, and looking for what varies takes its time. */
+/** About as much as is stored: a message may be very long, and searching it takes time. */
 const MOST_LOOKED_AT = 2 * LONGEST
 const firstLine = (message: string): string =>
   message
@@ -51,7 +54,7 @@ const firstLine = (message: string): string =>
     .split('\n', 1)[0]!
     .slice(0, MOST_LOOKED_AT)
 
-/** The error that it began with: those around it say which step and which child. Of several, the first. */
+/** The root error; the errors around it name the step and the child. Of several, the first. */
 function rootOf(error: ErrorRecord): ErrorRecord {
   let root = error
   for (let within = root.cause ?? root.errors?.[0]; within; within = root.cause ?? root.errors?.[0]) root = within
@@ -65,9 +68,12 @@ function stepOf(error: ErrorRecord): string | undefined {
   return step === undefined ? undefined : withoutRepeats(step)
 }
 
-/** What all repeats and map items of an operation have in common: `charge` for `charge:2`, and a star for the place or the key of each item. */
+/**
+ * The part that repeats and map items of an operation share: `charge` for `charge:2`, and a star for the
+ * position or key of an item.
+ */
 export function withoutRepeats(operation: string): string {
-  // Most have neither.
+  // Most have no such part.
   if (!/[/:]|^\d+$/.test(operation)) return operation
   return operation
     .split('/')
@@ -75,13 +81,16 @@ export function withoutRepeats(operation: string): string {
     .join('/')
 }
 
-/** Whether a part of an operation's path is the place of a map item, or its key: between the map and what is done to the item, and with something in it that ids have. */
+/**
+ * Whether a part of an operation's path is the position of a map item, or its key: it comes right after the
+ * map, and contains a character that ids have.
+ */
 function isItem(part: string, isBetween: boolean): boolean {
   return /^\d+$/.test(part) || (isBetween && /[\d@]/.test(withoutRepeat(part).replaceAll(ESCAPED, '')))
 }
 const ESCAPED = /~[012]/g
 
-/** From the most to the least certain: what is matched first is not looked at again. */
+/** From the most to the least certain: a match is not examined again. */
 const VARIABLE: readonly RegExp[] = [
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s'"<>)]+/gi, // addresses
   /\b[\w.+-]+@[\w-]+\.[\w.-]+/g, // mail addresses
@@ -98,7 +107,7 @@ function withoutVariables(message: string): string {
     .slice(0, LONGEST)
 }
 
-/** Its function and file, not its line: that moves with every change above it. */
+/** Its function and file without the line, which moves with every change above it. */
 function topmostFrame(stack: string | undefined): string | undefined {
   const lines = stack?.split('\n').map((line) => line.trim()) ?? []
   const own = lines.find((line) => line.startsWith('at ') && !/node:|node_modules|<anonymous>/.test(line))

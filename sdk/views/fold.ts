@@ -1,6 +1,9 @@
 import type { Bar, Row } from './timeline.ts'
 
-/** What repeats is one row: `charge`, `charge:1`, `charge:2`, and what a map does to each of its items. Groups of one stay as they are. */
+/**
+ * Folds repeats into one row: `charge`, `charge:1`, `charge:2`, and what a map does to each of its items.
+ * Groups of one stay as they are.
+ */
 export function fold(rows: readonly Row[], maps: ReadonlySet<string>): Row[] {
   const groups = new Map<string, Row[]>()
   for (const row of rows) {
@@ -14,7 +17,7 @@ export function fold(rows: readonly Row[], maps: ReadonlySet<string>): Row[] {
   )
 }
 
-/** `orders/…/charge` is what `orders/17/charge:2` and its like have in common. */
+/** `orders/…/charge` stands for `orders/17/charge:2` and its like. */
 function inCommon(id: string, maps: ReadonlySet<string>): string {
   let scope = ''
   const parts = id.split('/').map((part) => {
@@ -51,7 +54,7 @@ function folded(id: string, members: Row[]): Row {
   }
 }
 
-/** What members did at the same time is one bar, which shows how many of them failed. */
+/** Bars of members that overlap become one bar, which shows how many of them failed. */
 function merged(members: readonly Row[]): Bar[] {
   const bars: Bar[] = []
   for (const bar of members.flatMap((member) => member.bars).sort((a, b) => a.from - b.from)) {
@@ -68,7 +71,7 @@ function merged(members: readonly Row[]): Bar[] {
   return bars
 }
 
-/** Of two bars that are drawn as one. It is failed only where all of it is. */
+/** The outcome of two bars that are drawn as one. It is failed only if all of it is. */
 export function join(last: Pick<Bar, 'outcome' | 'share'>, bar: Pick<Bar, 'outcome' | 'share'>): void {
   const [a, b] = [shareOf(last), shareOf(bar)]
   last.share = { failed: a.failed + b.failed, of: a.of + b.of }

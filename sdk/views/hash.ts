@@ -1,6 +1,7 @@
 /**
- * 64 bits of FNV-1a: enough to tell things apart, and the same in every browser. Kept as two halves, and reckoned in whole numbers of 32 bits throughout, because
- * traces ask for an id with every step: BigInt is far slower, and so are numbers that are too large for such a half.
+ * 64 bits of FNV-1a: enough to tell things apart, and the same in every browser. Kept as two halves in 32-bit
+ * integer arithmetic, because traces need an id for every step: BigInt is far slower, and so are larger
+ * numbers.
  */
 export class Hash {
   private high: number
@@ -30,7 +31,10 @@ export class Hash {
     return this
   }
 
-  /** Times the prime 2^40 + 0x1b3, modulo 2^64. The lower half is multiplied in two pieces, so that nothing is lost of what it carries. */
+  /**
+   * Multiplies by the prime 2^40 + 0x1b3, modulo 2^64. The lower half is multiplied in two pieces, to keep
+   * its carry.
+   */
   private addByte(byte: number): void {
     const low = this.low ^ byte
     const first = (low & 0xffff) * 0x1b3

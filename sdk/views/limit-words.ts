@@ -3,7 +3,7 @@ import type { LimitView } from '../flow/operating/limits.ts'
 import type { Count } from '../ports/run-lists.ts'
 import { span } from './moments.ts'
 
-/** The numbers of a limit, as people say them: `10 at once, 100 in 1 min`. */
+/** The numbers of a limit in words: `10 at once, 100 in 1 min`. */
 export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string {
   const parts = [
     ...(concurrency === undefined ? [] : [`${concurrency.toLocaleString('en')} at once`]),
@@ -12,7 +12,7 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
   return parts.join(', ') || 'unlimited'
 }
 
-/** Each key has the whole limit to itself. */
+/** Says that each key has the whole limit to itself. */
 export const inForceInWords = ({
   inForce,
   gates,
@@ -22,13 +22,13 @@ export const inForceInWords = ({
     ? `${specInWords(inForce)}${isKeyed(gates) ? ' for each key' : ''}`
     : 'its record cannot be read'
 
-/** All that is stored of the limit and cannot be read. */
+/** All stored parts of the limit that cannot be read. */
 export const damageOf = ({ gates, unreadable }: Pick<LimitView, 'gates' | 'unreadable'>): string[] => [
   ...(unreadable === undefined ? [] : [unreadable]),
   ...gates.flatMap((gate) => gate.unreadable ?? []),
 ]
 
-/** ` for 3 keys`: without it, what is inside of all of them reads as more than the limit allows. */
+/** ` for 3 keys`: without it, the sum of all keys' holders looks like more than the limit allows. */
 export function keysInWords({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): string {
   return isKeyed(gates) && gates.length > 1
     ? ` for ${countInWords({ count: gates.length, ...(hasMore && { isMore: true }) })} keys`
@@ -37,7 +37,7 @@ export function keysInWords({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMo
 
 const isKeyed = (gates: LimitView['gates']): boolean => gates.some(({ key }) => key !== undefined)
 
-/** Which numbers a limit takes: those of a workflow know what they are for, and a singleton is one at a time. */
+/** Which numbers a limit takes: a workflow's limit has a fixed purpose, and a singleton admits one run at a time. */
 export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { concurrency: boolean; rate: boolean } {
   const isNamed = !name.includes(':')
   const isSingleton = name.endsWith(':singleton')
@@ -47,7 +47,7 @@ export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { con
   }
 }
 
-/** Why it cannot be set to that, whatever the numbers are. */
+/** Why the limit cannot be set, whatever the numbers are. */
 export function refusalOfSet(
   limit: Pick<LimitView, 'name' | 'code' | 'inForce'>,
   { concurrency, rate, per }: LimitOptions,

@@ -4,7 +4,7 @@ const UNITS: [unit: string, ms: number][] = [
   ['min', 60_000],
 ]
 
-/** "12 ms", "4.2 s", "3 h 20 min": two units at most, which is as much as a reader wants. */
+/** "12 ms", "4.2 s", "3 h 20 min": two units at most. */
 export function span(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(Math.round(ms / 100) / 10).toString()} s`
@@ -16,7 +16,7 @@ export function span(ms: number): string {
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`
 }
 
-/** "5 s", "3 min": one unit, for what nobody knows better. */
+/** "5 s", "3 min": one unit, for estimates. */
 export function about(ms: number): string {
   const [unit, size] = UNITS.find(([, size]) => ms >= 0.95 * size) ?? ['s', 1_000]
   return `${Math.max(1, Math.round(ms / size))} ${unit}`
@@ -27,7 +27,7 @@ export function fromNow(at: number, now: number): string {
   return at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`
 }
 
-/** Local time, because that is what the reader's clock shows, and which one that is, because somebody else may read it; with the date unless it is today. */
+/** Local time with its offset, because readers may be in several zones; with the date unless it is today. */
 export function clockTime(at: number, now: number): string {
   const pad = (n: number) => String(n).padStart(2, '0')
   const date = new Date(at)
@@ -36,7 +36,7 @@ export function clockTime(at: number, now: number): string {
   return `${day(date) === day(new Date(now)) ? '' : `${day(date)} `}${time} ${zoneOf(date)}`
 }
 
-/** "+02:00": what it is at that moment, summer time included. */
+/** "+02:00": the offset at that moment, summer time included. */
 function zoneOf(date: Date): string {
   const minutes = -date.getTimezoneOffset()
   const pad = (n: number) => String(n).padStart(2, '0')

@@ -1,4 +1,4 @@
-/** The name that somebody may have meant: one that is a few slips of the finger away. */
+/** The name that was probably meant: one that is a few typing errors away. */
 export function nearest(name: string, others: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 4))
   let best: { other: string; slips: number } | undefined
@@ -9,7 +9,7 @@ export function nearest(name: string, others: readonly string[]): string | undef
   return best?.other
 }
 
-/** Letters put in, left out, changed or swapped with their neighbour, counted up to a little more than `most`. */
+/** Letters inserted, omitted, changed or swapped with their neighbour, counted up to a little more than `most`. */
 function distance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
   let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)]

@@ -6,23 +6,23 @@ export interface TracedRun {
   workflow: string
   version: number
   generation: number
-  /** When the run was made: an erased run's id may be used again. */
+  /** When the run was created: the id of an erased run may be reused. */
   createdAt: number
   /** When the generation began. */
   begunAt: number
-  /** The `traceparent` of whoever made this generation: a caller, the parent run, or the generation before. */
+  /** The `traceparent` of the creator of this generation: a caller, the parent run, or the generation before. */
   trace?: string | undefined
 }
 
-/** Where a span is: what links and children need to know of it. */
+/** The identity of a span, as links and children need it. */
 export interface SpanPlace {
   traceId: string
   spanId: string
 }
 
 /**
- * The ids of one generation's spans. Nothing is drawn by lot: whoever works them out, before or after, gets the same ones. `round` counts how often an
- * operator has let the run go on, since attempts are counted anew then.
+ * The ids of one generation's spans. They are computed, not random: every process gets the same ones, before
+ * or after the fact. `round` counts retries by an operator, since attempts are counted anew then.
  */
 export class SpanIds {
   readonly traceId: string
@@ -32,13 +32,13 @@ export class SpanIds {
 
   constructor({ runId, createdAt, generation, begunAt }: TracedRun) {
     this.of = new Hash().with(`${runId}\n${createdAt}\n${generation}\n`)
-    // X-Ray wants to know when a trace began, and finds it in its id.
+    // X-Ray needs the start time of a trace, and reads it from the trace id.
     const second = hex32(Math.floor(begunAt / 1000) >>> 0)
     this.traceId = second + hexOf(this.of.with('trace')) + hexOf(this.of.with('more')).slice(8)
     this.root = this.spanId('root')
   }
 
-  /** `paused`: how often a pause had ended the attempt before, to be taken up again. */
+  /** `paused`: how often a pause had interrupted the attempt. */
   attempt(operation: string, attempt: number, round: number, paused: number): string {
     return this.spanId(`step\n${operation}\n${attempt}\n${round}\n${paused}`)
   }
@@ -48,7 +48,7 @@ export class SpanIds {
     return this.spanId(`${which}\n${operation}\n${round}`)
   }
 
-  /** Anything else, of which there is one in each round. */
+  /** Any other span, of which each round has one. */
   other(what: string, round: number): string {
     return this.spanId(`other\n${what}\n${round}`)
   }
@@ -70,7 +70,7 @@ const digit = (value: number, shift: number): number => DIGITS[(value >>> shift)
 /** 32 bits as 8 digits. */
 const hex32 = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** 16 digits, made in one piece: put together from smaller ones they take twice as long. */
+/** 16 digits in one piece: joining smaller pieces takes twice as long. */
 function hexOf(hash: Hash): string {
   const [h, l] = hash.halves
   return String.fromCharCode(
@@ -96,7 +96,10 @@ function hexOf(hash: Hash): string {
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
 const LONGEST_TRACEPARENT = 128
 
-/** The place that a W3C `traceparent` names; undefined for whatever is none. Versions to come may have more behind it, version 00 has not. */
+/**
+ * The place that a W3C `traceparent` names; undefined for an invalid header. Later versions may have further
+ * fields, version 00 may not.
+ */
 export function readTraceparent(header: string | undefined): SpanPlace | undefined {
   if (header === undefined || header.length > LONGEST_TRACEPARENT) return undefined
   const found = TRACEPARENT.exec(header)
@@ -104,5 +107,5 @@ export function readTraceparent(header: string | undefined): SpanPlace | undefin
   return { traceId: found[1]!, spanId: found[2]! }
 }
 
-/** Sampled, always: nothing here leaves spans out. */
+/** Always sampled: no span is left out. */
 export const traceparentOf = ({ traceId, spanId }: SpanPlace): string => `00-${traceId}-${spanId}-01`

@@ -3,17 +3,18 @@ import { fingerprint, withoutRepeats } from './fingerprint.ts'
 import { placeOfNext, readTraceparent, SpanIds, type SpanPlace, type TracedRun } from './span-ids.ts'
 
 /**
- * What a history is as a trace. Backends refuse spans that are old, so none lasts longer than a visit: the root is as long as the first thing that happened, an attempt of a step is a
- * span, and a wait is two points in time with a link between them. No payload gets into a span, and of an error only what its kind has in common.
+ * A history as a trace. Backends refuse old spans, so none lasts longer than a visit: the root is as long as
+ * the first thing that happened, an attempt of a step is a span, and a wait is two short spans with a link
+ * between them. No payload gets into a span; an error gives its name and its variable-free message.
  */
 export interface Span extends SpanPlace {
-  /** All but the root have the root. */
+  /** Every span but the root has the root as its parent. */
   parentSpanId?: string
   name: string
   kind: 'server' | 'internal'
   startMs: number
   endMs: number
-  /** Spans may share them. */
+  /** Spans may share one object. */
   attributes: SpanAttributes
   links: readonly SpanLink[]
   error?: SpanError
@@ -22,32 +23,35 @@ export interface Span extends SpanPlace {
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 export interface SpanLink extends SpanPlace {
-  /** `caller`: of whoever made this generation. */
+  /** `caller`: the creator of this generation. */
   what: 'caller' | 'begin' | 'next generation'
 }
 
 export interface SpanError {
   name: string
   code?: string
-  /** Without what differs from run to run. */
+  /** The message without the parts that differ from run to run. */
   says: string
 }
 
 const NO_LINKS: readonly SpanLink[] = []
 
-/** Makes spans of a generation's frames, in the order in which they were written. What was told before needs to be noted, not told again. */
+/**
+ * Makes spans of a generation's frames, in the order in which they were written. Frames that an earlier visit
+ * reported are noted only.
+ */
 export class SpanWriter {
   readonly ids: SpanIds
   private readonly run: TracedRun
-  /** What most spans have, in one object: there may be ten thousand of them. */
+  /** The attributes that most spans share, in one object: there may be ten thousand spans. */
   private readonly usual: SpanAttributes
   private isBegun = false
   private round = 0
   /** How often an operation was paused in its present attempt. */
   private readonly pauses = new Map<string, number>()
-  /** The last attempt of a step that is to be followed by another, and the round it was made in. */
+  /** The last attempt of a step that will be retried, and its round. */
   private readonly retried = new Map<string, { attempt: number; round: number }>()
-  /** Of waits that did not begin in round 0: the round they began in. */
+  /** The round in which a wait began, for waits that began after round 0. */
   private readonly openedIn = new Map<string, number>()
 
   constructor(run: TracedRun) {
@@ -79,7 +83,7 @@ export class SpanWriter {
     return this.ids.other('end', this.round)
   }
 
-  /** For frames whose spans have left already. */
+  /** For frames whose spans were sent already. */
   note(frame: Frame): void {
     if (isTakenOver(frame)) return
     this.isBegun = true
@@ -204,7 +208,7 @@ export class SpanWriter {
     }
   }
 
-  /** A step that was stopped between two attempts repeats the number of the last. */
+  /** A step that was aborted between two attempts repeats the number of the last. */
   private isBetweenAttempts({ id, attempt }: { id: string; attempt: number }): boolean {
     const last = this.retried.get(id)
     return attempt === 0 || (last?.round === this.round && attempt <= last.attempt)
@@ -288,7 +292,7 @@ export class SpanWriter {
     return span
   }
 
-  /** Backends charge by the byte, so what the name says already is left out. */
+  /** Backends charge by the byte, so an attribute that repeats the name is left out. */
   private about(operation?: string, name?: string): SpanAttributes {
     return operation === undefined || operation === name
       ? this.usual
@@ -309,7 +313,7 @@ export function spansOf(run: TracedRun, frames: readonly Frame[]): Span[] {
   return spans
 }
 
-/** What a rerun takes over from another run is in that run's trace. No claim wrote it. */
+/** Frames that a rerun copied from another run are in that run's trace. No claim wrote them. */
 const isTakenOver = ({ epoch }: Frame): boolean => epoch === 0
 
 const lengthOf = (event: JournalEvent): number =>

@@ -12,14 +12,14 @@ export interface Timeline {
   /** What concerns the run as a whole. */
   marks: Mark[]
   visits: Visit[]
-  /** How long runners had it in their hands, as far as the history tells. */
+  /** How long runners had claimed it, as far as the history tells. */
   awakeMs: number
 }
 
 export type Outcome = 'open' | 'done' | 'failed' | 'timed out' | 'taken back'
 
 export interface Row {
-  /** Of the operation; of a folded row, what its members have in common. */
+  /** The operation's id; for a folded row, the common part of its members' ids. */
   id: string
   kind: OpKind
   outcome: Outcome
@@ -29,9 +29,9 @@ export interface Row {
   marks: Mark[]
   /** The child's run, the signal's name or the task's type. */
   on?: string
-  /** What its last failure said. */
+  /** The error of its last failure. */
   error?: { name: string; message: string }
-  /** Where in the history it began, and where it stands. */
+  /** The history events at which it began and at which it is now. */
   first: string
   last: string
   /** Only of a folded row. */
@@ -42,20 +42,20 @@ export interface Folded {
   members: Row[]
   failures: number
   open: number
-  /** Of those that are done. */
+  /** The median duration of completed members. */
   medianMs?: number
 }
 
-/** `attempt`: code ran. `wait`: nothing did. `backoff` and `pause`: nothing did, between two attempts. */
+/** `attempt`: code ran. `wait`: the run waited. `backoff` and `pause`: the pause between two attempts. */
 export interface Bar {
   kind: 'attempt' | 'wait' | 'backoff' | 'pause'
   from: number
   to?: number
   outcome: Outcome
   attempt?: number
-  /** Of a bar that is several: how many of them failed. */
+  /** Of a bar for several members: how many of them failed. */
   share?: { failed: number; of: number }
-  /** The event that tells of it. */
+  /** The event that records it. */
   n: string
 }
 
@@ -137,7 +137,7 @@ function rowOf(rows: Map<string, Row>, event: OperationEvent): Row {
   return row
 }
 
-/** An attempt is on record when it has ended, and says how long it took. */
+/** An attempt is recorded when it ends, with its duration. */
 const begunAt = (event: OperationEvent): number =>
   event.type.startsWith('step.') && 'ms' in event ? event.at - (event.ms ?? 0) : event.at
 
@@ -190,7 +190,7 @@ function open(row: Row, kind: Bar['kind'], { at, n }: OperationEvent, attempt?: 
   row.bars.push({ kind, from: at, outcome: 'open', n, ...(attempt !== undefined && { attempt }) })
 }
 
-/** An attempt has come to its end. What was before it, a backoff say, ended where it began. */
+/** Closes an attempt. Whatever came before it, such as a backoff, ended where it began. */
 function attempted(row: Row, event: OperationEvent, attempt: number | undefined, outcome: Outcome): void {
   const last = row.bars.at(-1)
   const isOnRecord = last?.kind === 'attempt' && last.to === undefined
@@ -211,12 +211,12 @@ function settle(row: Row, { at }: HistoryEvent, outcome: Outcome): void {
   row.to = at
 }
 
-/** Nobody waits for it any more. */
+/** Withdrawn: the run no longer waits for it. */
 function takeBack(row: Row | undefined, event: HistoryEvent): void {
   if (row?.outcome === 'open') settle(row, event, 'taken back')
 }
 
-/** Somebody has let the run go on: what failed is tried again. */
+/** An operator has retried the run: the failed operation is tried again. */
 function reopen(row: Row | undefined): void {
   if (!row) return
   row.outcome = 'open'

@@ -4,7 +4,10 @@ import type { HistoryEvent } from '../client/history.ts'
 import type { TracedRun } from './span-ids.ts'
 import { type Span, spansOf } from './spans.ts'
 
-/** The trace of a run's generation, of what anybody can read of it: the same spans, with the same ids, that left when it happened. */
+/**
+ * The trace of a run's generation from its public history: the same spans, with the same ids, that were sent
+ * when it happened.
+ */
 export function traceOf(run: RunView, history: readonly HistoryEvent[]): Span[] {
   const events = history.filter(({ type }) => type !== 'run.started')
   const first = events[0]

@@ -7,26 +7,29 @@ import { runsInWords, specInWords } from './limit-words.ts'
 import { about } from './moments.ts'
 import type { Remedy } from './why.ts'
 
-/** Where somebody stands in a line. */
+/** The place of a run or an operation in a queue. */
 export interface Place {
   place: Count
   expectedAt?: number
   paused: boolean
-  /** Nobody is let in before, because somebody inside asked for a rest. */
+  /** The limiter grants no permit before, because a holder asked for a cooldown. */
   restUntil?: number
-  /** What else is paused, behind the line. */
+  /** A pause that also applies, besides the limit. */
   pause?: PauseScope
-  /** What is stored of the limiter and cannot be read. */
+  /** The stored parts of the limiter that cannot be read. */
   unreadable?: string[]
 }
 
-/** What a queued run waits for, as one says it. */
+/** What a queued run waits for, as a phrase. */
 export function turnOf(queue: QueueView, now: number): string {
   const { limit, key, paused, pause, unreadable } = queue
   const damage = unreadable ? ', of which something cannot be read' : ''
   const where = `${damage} (${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
   if (isPause(limit))
-    return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))}${where}`
+    return (
+      `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ` +
+      `${scopeInWords(scopeOf(limit))}${where}`
+    )
   return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''}${where}`
 }
 
@@ -41,7 +44,7 @@ export function scopeInWords(scope: PauseScope): string {
   return 'all' in scope ? 'everything' : 'workflow' in scope ? `workflow '${scope.workflow}'` : `run '${scope.run}'`
 }
 
-/** What is paused, or let go: one run goes on at once, whatever the rate. */
+/** Whether it is paused, or resumed with a rate: the first run goes on at once, whatever the rate. */
 export function stateInWords({
   scope,
   perSecond,
@@ -52,7 +55,7 @@ export function stateInWords({
   return 'run' in scope ? 'goes on' : `goes on, ${runsInWords({ count: perSecond })} a second`
 }
 
-/** What lets it go on, for the shell. */
+/** The shell command that resumes it. */
 export function resumeCommand(scope: PauseScope): string {
   return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${quoted(scope.run)}`}`
 }
@@ -62,8 +65,8 @@ const endOf = (scope: PauseScope): Remedy => ({
   command: resumeCommand(scope),
 })
 
-/** What somebody can do who does not want to wait. `spec`: the numbers of the limit, where they are known. */
-export function remediesAtLine(
+/** How an operator can speed it up. `spec`: the numbers of the limit, where they are known. */
+export function remediesInQueue(
   {
     limit,
     paused,
@@ -75,27 +78,26 @@ export function remediesAtLine(
 ): Remedy[] {
   const isOfPause = isPause(limit)
   const name = quoted(limit)
-  // Nothing else helps, and nothing else can be told of it.
+  // Unreadable state must be repaired first; no other fact is reliable.
   if (unreadable)
-    return [
-      { what: 'put right what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) },
-    ]
+    return [{ what: 'repair what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) }]
   const ends = [
     ...(pause ? [endOf(pause)] : []),
     ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),
-    ...(paused && !isOfPause
-      ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }]
-      : []),
+    ...(paused && !isOfPause ? [{ what: `resume limit '${limit}'`, command: resumeLimitCommand(limit) }] : []),
   ]
-  // As long as something is paused nothing else helps.
+  // While it is paused, only a resume helps.
   if (ends.length > 0) return ends
   if (restUntil !== undefined)
     return [
-      { what: `end the rest of limit '${limit}', if the service is well again`, command: resumeLimitCommand(limit) },
+      {
+        what: `end the cooldown of limit '${limit}', if the service has recovered`,
+        command: resumeLimitCommand(limit),
+      },
     ]
-  if (isOfPause) return [{ what: 'let them go faster', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
-  const look: Remedy = { what: 'see who is inside, and who waits', command: `overwinter limits show ${name}` }
-  // There is to be one at a time: that is what it is for.
+  if (isOfPause) return [{ what: 'raise their rate', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
+  const look: Remedy = { what: 'see what is inside, and what is queued', command: `overwinter limits show ${name}` }
+  // A singleton's limit of one is its purpose.
   if (limit.endsWith(':singleton') || !spec) return [look]
   const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …']
     .filter(Boolean)
@@ -106,13 +108,13 @@ export function remediesAtLine(
   ]
 }
 
-/** What drops all that cannot be read of a limit or a pause, so that it goes on. */
+/** The command that drops the unreadable state of a limit or a pause, so that it goes on. */
 export const dropCommand = (limit: string): string =>
   isPause(limit) ? resumeCommand(scopeOf(limit)) : `overwinter limits reset ${quoted(limit)}`
 
 export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 
-/** Names of workflows are anybody's, and what is printed here is pasted into a shell. */
+/** Quotes a workflow's name, which may contain anything, for a command that is pasted into a shell. */
 export function quoted(name: string): string {
   const word = /^[\w:.@+=~-]+$/.test(name) && !name.startsWith('~') ? name : `'${name.replaceAll("'", "'\\''")}'`
   return name.startsWith('-') ? `-- ${word}` : word

@@ -4,7 +4,7 @@ import { asWritten } from './as-written.ts'
 /** The scope that compensations run in. */
 export const COMPENSATIONS = 'compensate'
 
-/** What a rerun from a step would take over although the run has undone it. */
+/** Results that a rerun from a step would take over although the run has undone them. */
 export interface UndoneWork {
   /** The compensations that ran. */
   by: string[]
@@ -12,14 +12,14 @@ export interface UndoneWork {
   inherited: string[]
 }
 
-/** Undefined where the run has undone nothing, or nothing comes before the step. */
+/** Undefined if the run has undone nothing, or no work comes before the step. */
 export function undoneBefore(step: string, events: readonly JournalEvent[]): UndoneWork | undefined {
   const by = new Set<string>()
   for (const event of events)
     if ('id' in event && event.id.startsWith(`${COMPENSATIONS}/`))
       by.add(asWritten(event.id.slice(COMPENSATIONS.length + 1)))
   const failed = events.findLast((event) => event.type === 'run.failed')
-  // A failed run says whether it has compensated; of one that was cancelled only the names tell.
+  // A failed run says whether it has compensated; for a cancelled one only the names of its steps show it.
   if (by.size === 0 || (failed && !failed.compensated)) return undefined
   const until = events.findIndex((event) => 'id' in event && event.id === step)
   const before = events.slice(0, until).filter((event) => EVENT_ROLE[event.type] === 'settles' && isWork(event))

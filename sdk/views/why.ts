@@ -7,11 +7,11 @@ import type { Waiting } from '../ports/run.ts'
 import { awaited } from './awaited.ts'
 import { clockTime } from './moments.ts'
 import { nearest } from './nearest.ts'
-import { type Place, placeInWords, remediesAtLine, scopeInWords, turnOf } from './turn.ts'
+import { type Place, placeInWords, remediesInQueue, scopeInWords, turnOf } from './turn.ts'
 
-/** Why a run stands where it stands, for people: each part is a sentence. */
+/** Why a run does not move, for people: each part is a sentence. */
 export interface Why {
-  /** What it is at: `waits for signal 'approved'`. */
+  /** What it waits for: `waits for signal 'approved'`. */
   reason: string
   waits: WaitReason[]
   /** What can be done about it, most likely first. */
@@ -27,7 +27,7 @@ export interface WaitReason {
   what: string
   since?: number
   until?: number
-  /** By how much its time has passed without anybody looking at it, in milliseconds. */
+  /** How long ago it was due without a runner having claimed it, in milliseconds. */
   overdueMs?: number
   /** What is known about it. */
   evidence: string[]
@@ -35,23 +35,23 @@ export interface WaitReason {
 
 export interface Remedy {
   what: string
-  /** For the shell, where there is one. */
+  /** The shell command, if there is one. */
   command?: string
 }
 
-/** What the run itself does not know. */
+/** Facts that the run's own record does not contain. */
 export interface Facts {
   /** Children that it waits for, by their run id. */
   children?: ReadonlyMap<string, Pick<RunView, 'runId' | 'status' | 'error'> & { reason?: string }>
   /** How many workers are alive, by the type of task that they take. */
   workers?: ReadonlyMap<string, number>
-  /** Where its operations stand in line, by their id. */
+  /** Where its operations are in their queues, by their id. */
   places?: ReadonlyMap<string, Place>
-  /** The numbers in force of limits that it waits at, by name. */
+  /** The numbers in force of limits that it is queued at, by name. */
   limits?: ReadonlyMap<string, LimitSpec>
 }
 
-/** A runner may take so long to get to a run that is due. */
+/** How long a runner may take to claim a run that is due. */
 const GRACE_MS = 60_000
 
 export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): Why {
@@ -59,7 +59,7 @@ export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts,
   if (run.status === 'completed') return { reason: 'has completed', waits: [], remedies: [] }
   if (run.status === 'cancelled' || run.status === 'terminated')
     return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
-  // What a queued run had waited for before is not what it waits for now.
+  // A queued run no longer waits for what it waited for before.
   const waits =
     run.status === 'queued'
       ? turn(run, now)
@@ -73,7 +73,7 @@ export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts,
 
 function reasonOf(run: RunView, waits: readonly WaitReason[]): string {
   if (run.status === 'running')
-    return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' gave the last sign of life` : ''}`
+    return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' sent the last heartbeat` : ''}`
   if (waits.length === 0) return run.status === 'pending' ? 'is about to start' : `is ${run.status}`
   const [first, ...others] = waits
   return `waits for ${first!.what}${others.length === 0 ? '' : ` and ${others.length} more`}`
@@ -135,8 +135,9 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     if (!facts.workers) return []
     return [
       alive === 0
-        ? `no worker that takes '${on}' has given a sign of life`
-        : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ${alive === 1 ? 'is' : 'are'} alive`,
+        ? `no worker that takes '${on}' has sent a heartbeat`
+        : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ` +
+          `${alive === 1 ? 'is' : 'are'} alive`,
     ]
   },
   limit: ({ id, on }, { facts, now }) => {
@@ -146,7 +147,7 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     const rests =
       found.restUntil === undefined
         ? []
-        : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
+        : [`it is in a cooldown until ${clockTime(found.restUntil, now)}, which the service behind it asked for`]
     return [
       ...damageOf(found),
       [...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; '),
@@ -179,7 +180,7 @@ function remediesFor(
   const late: Remedy[] =
     overdueMs === undefined
       ? []
-      : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
+      : [{ what: 'its time has passed and no runner has claimed it: is a runner alive?', command: 'overwinter doctor' }]
   switch (kind) {
     case 'sleep':
       return [...late, { what: 'end its sleeps now', command: `overwinter wake ${runId}` }]
@@ -192,9 +193,9 @@ function remediesFor(
     case 'task':
       return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
     case 'queue':
-      return [...late, ...(queue ? remediesAtLine(queue, limits?.get(on)) : [])]
+      return [...late, ...(queue ? remediesInQueue(queue, limits?.get(on)) : [])]
     case 'limit':
-      return [...late, ...remediesAtLine({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
+      return [...late, ...remediesInQueue({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
     case 'code':
       return [...late, { what: 'deploy the code that it began with, or start a program that has it' }]
     default:
@@ -206,7 +207,7 @@ function turn({ queue }: RunView, now: number): WaitReason[] {
   return queue ? [{ kind: 'queue', id: '', on: queue.limit, what: turnOf(queue, now), evidence: damageOf(queue) }] : []
 }
 
-/** What keeps its limiter from granting anything. */
+/** The damage that keeps its limiter from granting permits. */
 const damageOf = ({ unreadable = [] }: Pick<Place, 'unreadable'>): string[] =>
   unreadable.map((problem) => `cannot be read: ${problem}`)
 
@@ -235,7 +236,7 @@ function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
   return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
 }
 
-/** Why `retry` would refuse; undefined where it would let the run go on. */
+/** Why `retry` would refuse; undefined if it would accept. */
 export function refusalOfRetry(runId: string, events: readonly HistoryEvent[]): string | undefined {
   const plan = retryPlan(
     runId,

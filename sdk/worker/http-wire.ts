@@ -2,7 +2,7 @@ import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 import { type PollRequest, type Wire, WireRefusal } from './wire.ts'
 
 const POLL_MS = 30_000
-/** A server that has not answered by then is not going to. */
+/** A server that has not answered by then will not answer. */
 const ANSWER_WITHIN_MS = 15_000
 
 export interface HttpWireOptions {
@@ -54,7 +54,7 @@ export class HttpWire implements Wire {
       metadata,
     }
     const response = await this.post('/v1/workers/connect', registration, { signal })
-    // What comes is of no interest; that it comes is.
+    // The data is ignored; its arrival shows that the connection is alive.
     for await (const _ of succeeded(response).body!);
   }
 

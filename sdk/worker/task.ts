@@ -3,7 +3,10 @@ import type { Json } from '../base/json.ts'
 import { decode, encode } from '../base/values.ts'
 import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 
-/** What a handler gets. What it returns is the task's output; what it throws fails the attempt (a FatalError, for good). */
+/**
+ * What a handler gets. Its return value is the task's output; an error fails the attempt (a FatalError fails
+ * the task).
+ */
 export interface WorkerTask<I = unknown> {
   readonly id: string
   readonly runId: string
@@ -12,24 +15,24 @@ export interface WorkerTask<I = unknown> {
   readonly input: I
   /** From 1. */
   readonly attempt: number
-  /** From 0; counts what `goOn` asked for. */
+  /** From 0; counts the calls of `goOn`. */
   readonly iteration: number
-  /** What the last checkpoint, pause or iteration saved. */
+  /** The data of the last checkpoint, pause or iteration. */
   readonly lastCheckpoint: unknown
-  /** Aborted when the task is lost to another worker, is not wanted any more, or this worker has to stop. */
+  /** Aborted when the task is lost to another worker or withdrawn, or when this worker has to stop. */
   readonly signal: AbortSignal
-  /** Durable when the promise resolves; whoever gets the task next finds it. */
+  /** Durable when the promise resolves; the worker that gets the task next finds it. */
   checkpoint(data: unknown): Promise<void>
-  /** Return this to give the task up for a while, at most an hour: `return task.pause('cool-down', '30s', state)`. */
+  /** Return this to release the task for a while, at most an hour: `return task.pause('cool-down', '30s', state)`. */
   pause(name: string, duration: Duration, checkpoint?: unknown): Handover
-  /** Return this to be called again at once, with the iteration counted up: the loop of an agent. */
+  /** Return this to be called again at once with the next iteration: the loop of an agent. */
   goOn(checkpoint?: unknown): Handover
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: handlers say themselves what they expect
 export type TaskHandler = (task: WorkerTask<any>) => unknown
 
-/** The task goes back instead of ending. Made by `pause` and `goOn`. */
+/** The task is released instead of settled. Made by `pause` and `goOn`. */
 export class Handover {
   readonly body: Omit<ResolveBody, 'attempt' | 'iteration'>
 

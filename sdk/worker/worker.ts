@@ -16,11 +16,14 @@ export interface WorkerOptions {
   tasks: Record<string, TaskHandler>
   /** Shown in the list of workers. Made up unless given. */
   id?: string
-  /** How many tasks of each type it does at a time. Default 4. */
+  /** How many tasks of each type it runs at a time. Default 4. */
   concurrency?: number
-  /** How often a task under way gives a sign of life. Default 10 s. */
+  /** How often a running task sends a heartbeat. Default 10 s. */
   heartbeat?: Duration
-  /** False spares the connection that lists the worker: on AWS it is a function that runs. Polls list it too, without its language. Default true. */
+  /**
+   * False saves the connection that lists the worker: on AWS it keeps a function running. Polls list it too,
+   * without its language. Default true.
+   */
   connect?: boolean
   metadata?: Record<string, string>
   log?: (message: string) => void
@@ -31,10 +34,10 @@ const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 10_000
 const RESOLVE_ATTEMPTS = 6
 
-/** Takes tasks, does them, and says what became of them, until it is stopped. */
+/** Takes tasks, runs their handlers and reports the results, until it is stopped. */
 export class Worker {
   readonly id: string
-  /** Resolves when it has stopped; rejects when the server will not have it. */
+  /** Resolves when it has stopped; rejects when the server refuses it. */
   readonly done: Promise<void>
   private readonly tasks: Record<string, TaskHandler>
   private readonly wire: Wire
@@ -45,7 +48,7 @@ export class Worker {
   private readonly stopping = new AbortController()
   private readonly cutShort = new AbortController()
   private readonly underWay: Map<string, Set<Promise<void>>>
-  /** The poll for each type that has had no answer so far. */
+  /** The unanswered poll of each type. */
   private readonly unanswered = new Map<string, string>()
 
   constructor(
@@ -82,16 +85,19 @@ export class Worker {
       })
     }
     this.done = this.work()
-    // Whoever does not look at `done` must not be taken down by it.
+    // A caller that ignores `done` must not get an unhandled rejection.
     this.done.catch(() => {})
   }
 
-  /** How many tasks are in hand. */
+  /** How many tasks it has. */
   get load(): number {
     return [...this.underWay.values()].reduce((sum, set) => sum + set.size, 0)
   }
 
-  /** Takes no more tasks, and finishes those in hand; what is not done by then goes back for another worker. */
+  /**
+   * Takes no more tasks, and finishes those it has; tasks that are not done by then are released for other
+   * workers.
+   */
   async stop(grace: Duration = '30s'): Promise<void> {
     this.stopping.abort()
     const timer = setTimeout(
@@ -105,7 +111,7 @@ export class Worker {
   private async work(): Promise<void> {
     const { signal } = this.stopping
     const connected = this.connects ? this.again('connecting', () => this.wire.connect!(signal)) : undefined
-    // Who is not let in need not ask for tasks either; `done` says why.
+    // A worker that is refused must not poll either; `done` says why.
     connected?.catch(() => this.stopping.abort())
     try {
       await Promise.all(
@@ -121,7 +127,7 @@ export class Worker {
     await connected
   }
 
-  /** One type at a time, because a payload does not say of which it is. */
+  /** Polls one type at a time, because a payload does not name its type. */
   private async takeSome(type: string): Promise<void> {
     const inHand = this.underWay.get(type)!
     if (inHand.size >= this.concurrency) return void (await Promise.race(inHand))
@@ -141,7 +147,7 @@ export class Worker {
     }
   }
 
-  /** Over and over, more slowly after failures. */
+  /** Repeats the call, more slowly after failures. */
   private async again(what: string, act: () => Promise<void>): Promise<void> {
     const { signal } = this.stopping
     let pause = FIRST_PAUSE_MS
@@ -200,7 +206,7 @@ export class Worker {
         ? given.body
         : { action: 'complete', output: encode(given, `the output of task '${type}'`) }
     } catch (error) {
-      // Cut short, not failed: it costs the task no attempt.
+      // Interrupted, not failed: it costs the task no attempt.
       if (this.cutShort.signal.aborted) return { action: 'pause', name: 'handed back', duration_ms: 1 }
       const message =
         error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
@@ -212,7 +218,7 @@ export class Worker {
     }
   }
 
-  /** The same key every time, so that it counts once. */
+  /** The same key for every repeat, so that it counts once. */
   private async persist(taskId: string, body: ResolveBody): Promise<'done' | 'lost'> {
     const key = randomUUID()
     let pause = FIRST_PAUSE_MS
@@ -228,7 +234,7 @@ export class Worker {
   }
 }
 
-/** What the server will not have, an output too large for example, it would not have next time either. */
+/** A request that the server rejects, such as an output that is too large, would be rejected again. */
 function notTaken(error: unknown): Omit<ResolveBody, 'attempt' | 'iteration'> {
   if (!(error instanceof WireRefusal)) throw error
   return { action: 'fail', error: `what the worker gave was not taken: ${error.message}`, retryable: false }

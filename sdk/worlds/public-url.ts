@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../base/errors.ts'
 
-/** An address that paths can be put behind; a mistake in it would only show when somebody follows a link. */
+/** Checks a base URL for paths; a mistake in it would only show when a person follows a link. */
 export function checkPublicUrl(url: string | undefined, what = 'publicUrl'): string | undefined {
   if (url === undefined) return undefined
   if (!/^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?$/.test(url) || !URL.canParse(url)) {

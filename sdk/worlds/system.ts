@@ -3,13 +3,19 @@ import type { Clock, Ids, LogSink } from '../ports/world.ts'
 
 /** The clock, ids and log of a real process; every world outside the tests uses these. */
 
-/** A timer counts on when the wall clock is set, or the machine sleeps: so a longer wait is made of several, and the clock looked at between. */
+/**
+ * A timer ignores that the wall clock was set or the machine slept. So a longer wait is made of
+ * several, with a look at the clock in between.
+ */
 const LONGEST_TIMEOUT = 60_000
-/** Most jumps are noticed sooner: the wall clock is compared with the one that nobody sets, while somebody waits for longer than this. */
+/**
+ * Most jumps are noticed sooner: during longer waits the wall clock is compared with the monotonic
+ * one this often.
+ */
 const COMPARE_EVERY_MS = 1_000
 const IS_A_JUMP_MS = 250
 
-/** Timers that would not notice that the clock was set, or that the machine slept. */
+/** Timers that would not notice that the clock was set or the machine slept. */
 const longTimers = new Set<() => void>()
 let comparing: NodeJS.Timeout | undefined
 
@@ -38,7 +44,8 @@ export const systemClock: Clock = {
       clearTimeout(timer)
       timer = setTimeout(check, Math.min(Math.max(0, time - Date.now()), LONGEST_TIMEOUT))
     }
-    // A timer may fire a millisecond before the wall clock agrees: never early means asking again.
+    // A timer may fire a millisecond before the wall clock agrees. To be never early, it is set
+    // again.
     const check = () => {
       if (Date.now() < time) return arm()
       forget(arm)
@@ -56,7 +63,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** A UUID of version 7: sorts by time. Its random part comes from Node's own UUIDs, which draw entropy in bulk. */
+/**
+ * A UUID of version 7: sorts by time. Its random part comes from Node's own UUIDs, which draw
+ * entropy in bulk.
+ */
 function uuidByTime(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   const random = randomUUID()

@@ -373,7 +373,7 @@ describe('steering', () => {
       /✗ failed[\s\S]*because of Error: out of order[\s\S]*overwinter retry f1/,
     )
     isBroken = false
-    expect((await cli('retry', 'f1')).stdout).toMatch(/^f1 was told to go on/)
+    expect((await cli('retry', 'f1')).stdout).toMatch(/^f1 is retried/)
     expect(await local.result('f1')).toBe(2)
     expect((await cli('rerun', 'f1', '--from', 'second', '--id', 'f2')).stdout).toBe(
       "started f2, from 'second' of f1\n",

@@ -30,10 +30,10 @@ test('doctor names some of many pauses, the widest first, and tells how fast tho
   ]
   const checks = checkFlow({ pauses, limits: [], queued: { runs: [] } }, 60_000)
   expect(checks.map(({ state, text }) => `${state} ${text}`)).toEqual([
-    'ok everything goes on, 1 run a second; 7 runs in line',
+    'ok everything goes on, 1 run a second; 7 runs queued',
     ...['a', 'b', 'c', 'd'].map(
       (run) =>
-        `warn run '${run}' has been paused for 1 min, 0 runs in line; \`overwinter resume --run ${run}\` lets it go on`,
+        `warn run '${run}' has been paused for 1 min, 0 runs queued; \`overwinter resume --run ${run}\` resumes it`,
     ),
     'warn there is 1 more pause; `overwinter pauses` lists them all',
     'ok no run is queued',
@@ -73,10 +73,10 @@ describe('doctor, for a server', () => {
     const { code, stdout } = await overwinter(['doctor', '--url', held.url])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /! workflow 'nap' has been paused for \d.*, 1 run in line; `overwinter resume nap` lets it go on\n! run 'o2' has been paused/,
+      /! workflow 'nap' has been paused for \d.*, 1 run queued; `overwinter resume nap` resumes it\n! run 'o2' has been paused/,
     )
     expect(stdout).toContain(
-      "! limit 'order:concurrency' is paused, 2 in line; `overwinter limits resume order:concurrency` lets them in\n! 3 runs queued;",
+      "! limit 'order:concurrency' is paused, 2 queued; `overwinter limits resume order:concurrency` resumes it\n! 3 runs queued;",
     )
   })
 
@@ -115,7 +115,7 @@ describe('doctor, for a server', () => {
     expect(tomorrow).toContainEqual({
       name: 'overdue',
       state: 'bad',
-      text: '1 run overdue: nobody has looked in time (sleeper)',
+      text: '1 run overdue: no runner has claimed them in time (sleeper)',
     })
   })
 
@@ -212,7 +212,7 @@ describe('doctor, for a deployment', () => {
     )
   })
 
-  test('what it cannot look at it says, and why: another stack, another key, no key', async () => {
+  test('lists what it could not check, and why: another stack, another key, no key', async () => {
     const unchecked = '✗ queues, dead letters and the schedule group were not checked'
     const elsewhere = await examine(HEALTHY, ['--stack', 'Shpo', '--profile', 'shop'])
     expect(elsewhere).toMatchObject({

@@ -51,10 +51,10 @@ test('limits are listed and shown, set, paused, resumed and reset, and the runs 
     'as was set (the code has 1 at once; `overwinter limits reset order:concurrency`)',
   )
   expect(await says('limits', 'pause', 'order:concurrency')).toMatch(
-    /^order:concurrency lets nobody in until it is resumed/,
+    /^order:concurrency admits nothing until it is resumed/,
   )
   expect(await says('limits')).toMatch(/ yes$/m)
-  expect(await says('limits', 'resume', 'order:concurrency')).toBe('order:concurrency lets those in line in again\n')
+  expect(await says('limits', 'resume', 'order:concurrency')).toBe('order:concurrency admits what is queued again\n')
   expect(await says('limits', 'reset', 'order:concurrency')).toBe(
     'order:concurrency is as in the code again: 1 at once\n',
   )
@@ -95,7 +95,7 @@ test('what makes no limit, and a limit that is not there, are refused with a sen
 test('a workflow is paused, its runs say so, and resume at a rate lets them go', async () => {
   expect(await says('pauses')).toBe('nothing is paused\n')
   expect(await says('pause', 'quick')).toBe(
-    "paused workflow 'quick': nothing new begins, steps that run end. `overwinter resume quick` lets it go on\n",
+    "paused workflow 'quick': nothing new begins, running steps end. `overwinter resume quick` resumes it\n",
   )
   await local.start(quick, undefined, { id: 'held' })
   await is('held', 'queued')

@@ -42,7 +42,7 @@ test('too old a Node gets one sentence and exit code 1, before anything is loade
   ])
 })
 
-test('so does whoever imports the library, and who runs the tests or synth of a new project', async () => {
+test('importing the library, and the tests and synth of a new project, fail in the same way', async () => {
   const pretend = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.versions, 'node', { value: '20.11.1' })`)}`
   for (const entry of ['sdk/local.ts', 'sdk/testing/index.ts']) {
     const args = ['--conditions=overwinter-source', '--import', pretend, join(root, entry)]

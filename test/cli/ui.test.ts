@@ -131,7 +131,7 @@ test('who comes by a link that was used is told so on a page, and a script as a 
   expect([script.status, JSON.parse(script.text).type]).toEqual([401, expect.stringContaining('unauthorized')])
 })
 
-test('what the API has is handed on with the proof of whoever started it, and nothing of the browser', async () => {
+test('requests to routes of the API are forwarded with the credentials of the command, and without any header of the browser', async () => {
   await using ui = await open()
   const cookie = await cookieOf(ui)
   await api.local.start(nap, undefined, { id: 'n' })

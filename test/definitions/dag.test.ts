@@ -97,7 +97,7 @@ describe('a graph of 1,000 steps', () => {
       for (const parent of before) expect(place.get(parent)!).toBeLessThan(place.get(name)!)
   })
 
-  it('does so in trouble: crashes, lost and repeated wake-ups, two runners at once', async () => {
+  it('runs each exactly once and in order despite crashes, lost and repeated wake-ups, and two runners at once', async () => {
     const { steps, parents } = randomGraph(1_000, 'trouble')
     const done = new Set<string>()
     const early: string[] = []

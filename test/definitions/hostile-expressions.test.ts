@@ -297,7 +297,7 @@ describe('whatever an expression does ends with it', () => {
     ])
   })
 
-  it('and a function has no members', async () => {
+  it('a function has no members', async () => {
     for (const of of ['$sum', 'function($x){$x}', '$pad(?, 3)', '$now'])
       expect((await harmOf(members(of))).outcome).toMatch(/^(nothing|! .*does not match)/)
     expect((await harmOf(last('$spread([$sum])'))).outcome).toBe('[]')
@@ -322,7 +322,7 @@ describe('whatever an expression does ends with it', () => {
     }
   })
 
-  it('and a function is no result', async () => {
+  it('a function cannot be a result', async () => {
     expect((await harmOf('$sum')).outcome).toContain('it gives a function')
     expect((await harmOf('{"f": function($x){$x}, "g": [$sum], "h": 1}')).outcome).toBe('{"g":[null],"h":1}')
   })

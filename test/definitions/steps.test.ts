@@ -137,6 +137,6 @@ describe('the steps of a run, from outside', () => {
     const other = await env.start(code, undefined)
     await expect(env.client.steps(other.runId)).rejects.toThrow(ConflictError)
     await env.restart([make('w', [{ type: 'task', name: 'new', handler: 'ok' }])])
-    await expect(env.client.steps(run.runId)).rejects.toThrow(/cannot be told: .*step 'old'/)
+    await expect(env.client.steps(run.runId)).rejects.toThrow(/cannot be determined: .*step 'old'/)
   })
 })

@@ -48,7 +48,7 @@ describe('a task for a worker', () => {
     await expect((await failing.start(answer, undefined)).result()).rejects.toThrow('failed after 2 attempts')
   })
 
-  it('of a saved definition is shown as waiting while nobody has done it', async () => {
+  it('of a saved definition is shown as waiting until a worker has completed it', async () => {
     const env = await testEnv({ workflows: [] })
     await env.definitions.save('saved', { steps: [{ type: 'task', name: 'think', worker: 'llm' }] })
     const { runId } = await env.client.start('saved', 'x')

@@ -21,6 +21,6 @@ it('it shows nothing private, and the comments of members', () => {
   const all = reference.entryPoints.flatMap(({ exports }) => exports)
   expect(all.filter(({ code }) => /^\s*(private\b|#)/m.test(code))).toEqual([])
   expect(all.find(({ name }) => name === 'Context')!.code).toContain(
-    '/** Waits without holding anything: a second or a year. */\n  sleep(',
+    '/** Waits a second or a year, without using compute. */\n  sleep(',
   )
 })

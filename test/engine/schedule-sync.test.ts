@@ -174,25 +174,25 @@ describe('syncing schedules', () => {
     expect(await ownRuns(env)).toEqual([])
   })
 
-  it('does not take the id of another run', async () => {
+  it('does not take an id that a run of another workflow has', async () => {
     const env = await deployed()
     await env.client.start(report, undefined, { id: 'schedule.tick' })
     const faulty = withFaults(env, async (call) => {
       if (call === 'store.create') await env.client.start(report, undefined, { id: 'schedule.tick.2' })
     })
-    await expect(faulty.sync([hourly])).rejects.toThrow("'schedule.tick.2' has just ended, or is somebody else's")
+    await expect(faulty.sync([hourly])).rejects.toThrow("'schedule.tick.2' has just ended, or is another workflow's")
     await env.schedules.sync([hourly])
     expect(await started(env, '2h')).toBe(2)
     expect(await ownRuns(env)).toEqual(['schedule.tick.3'])
   })
 
-  it('does not end another run that has the id', async () => {
+  it('does not end a run of another workflow that has the id', async () => {
     const sleeper = workflow('sleeper', async (ctx) => ctx.sleep('1d'))
     const env = await testEnv({ workflows: [...CODE, sleeper] })
     const faulty = withFaults(env, async (call) => {
       if (call === 'store.create') await env.client.start(sleeper, undefined, { id: 'schedule.tick' })
     })
-    await expect(faulty.sync([hourly])).rejects.toThrow("is somebody else's")
+    await expect(faulty.sync([hourly])).rejects.toThrow("is another workflow's")
     await env.schedules.sync([])
     expect(await env.schedules.list()).toEqual([])
     expect(await env.handle('schedule.tick').status()).toBe('sleeping')

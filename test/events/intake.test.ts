@@ -109,7 +109,7 @@ describe('a batch', () => {
     expect((await env.client.list()).runs).toHaveLength(1)
   })
 
-  it('keeps nobody back who has no group', async () => {
+  it('does not hold back events without a group', async () => {
     const outcomes = await takeBatch(
       [1, 2, 3].map((name) => ({ event: name })),
       async (each) => (each.event === 1 ? again : done),

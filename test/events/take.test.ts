@@ -31,7 +31,7 @@ describe('an event that starts runs', () => {
     expect((await env.client.get('o-1')).input).toEqual({ total: 5 })
   })
 
-  it('starts one that knows the trace of whoever sent the event, where a queue or a topic brings that along', async () => {
+  it('starts a run linked to the trace of the sender, if a queue or a topic passes that on', async () => {
     const env = await open()
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     await env.event(byId, placed({ attributes: { traceparent } }))

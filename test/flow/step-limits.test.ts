@@ -300,10 +300,10 @@ test('a cooldown is shown as the reason, with what ends it, and ends with it', a
   const runs = [await env.start(ask, false), await env.start(ask, false)]
   await env.settle()
   const { waits, remedies } = await env.client.why(runs[1]!.runId)
-  expect(waits[0]!.evidence[0]).toMatch(/^it rests until .*, because the service behind it asked for that; place/)
+  expect(waits[0]!.evidence[0]).toMatch(/^it is in a cooldown until .*, which the service behind it asked for; place/)
   expect(remedies).toEqual([
     {
-      what: "end the rest of limit 'told-rest', if the service is well again",
+      what: "end the cooldown of limit 'told-rest', if the service has recovered",
       command: 'overwinter limits resume told-rest',
     },
   ])

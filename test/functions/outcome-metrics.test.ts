@@ -13,7 +13,7 @@ it('a run that its runner parks is counted where the alarm looks, as one is whos
   ])
 })
 
-it('what became of other runs wakes nobody up', () => {
+it('other outcomes write no metric that wakes an operator', () => {
   for (const status of [
     'completed',
     'failed',

@@ -6,7 +6,7 @@ import { testEnv } from '../../sdk/testing/index.ts'
 
 const order = workflow('order', async (ctx) => ctx.step('charge', () => 'charged'))
 
-test('everything is paused once, before the first run; once resumed it stays so, whoever starts later', async () => {
+test('everything is paused once, before the first run; after a resume, functions that start later do not pause it again', async () => {
   const env = await testEnv({ workflows: [order] })
   const { client } = env
   await startingPaused(client.world, 'at first')()

@@ -197,7 +197,7 @@ describe('an alarm', () => {
     )
   })
 
-  it('tells whoever it was told to, of every alarm', () => {
+  it('notifies the given recipients of every alarm', () => {
     const { template } = synthesise((stack) => ({
       ...everything(stack),
       alarmActions: [new SnsAction(new Topic(stack, 'Pager'))],
@@ -230,12 +230,12 @@ describe('an alarm', () => {
       "alarmsTo is 'ops', and must be a mail address or the ARN of an SNS topic",
     )
     const warnings = (stack: Synthesised) =>
-      Annotations.fromStack(stack.stack).findWarning('*', Match.stringLikeRegexp('No one is told'))
+      Annotations.fromStack(stack.stack).findWarning('*', Match.stringLikeRegexp('No one is notified'))
     expect(warnings(synthesise())).toHaveLength(1)
     expect(warnings(synthesise(() => ({ alarmsTo: arn })))).toEqual([])
   })
 
-  it('of tasks is about those that nobody takes, not about those that take long; and a queue has the time of a visit', () => {
+  it('of tasks counts tasks that no worker takes, not tasks that take long; and a queue has the time of a visit', () => {
     const stack = synthesise(() => ({ taskTypes: ['llm'], timeout: Duration.minutes(10) }))
     expect(alarm(stack, 'QueueAge')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 900 })
     const [[, unattended]] = alarmsOf(stack).filter(([name]) => name.startsWith('llm')) as [[string, AlarmProperties]]

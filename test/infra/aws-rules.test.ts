@@ -28,7 +28,7 @@ describe('rules that only AWS itself enforces', () => {
     expect(functions.get('Runner')!.DependsOn).not.toContain(functions.get('Api')!.id)
   })
 
-  it('a URL is open to everybody until its function has looked: workers have a share of the account, and no more', () => {
+  it('strangers can call a function URL until its function has checked the token: workers get a limited share of the account', () => {
     expect(functions.get('Workers')!.Properties.ReservedConcurrentExecutions).toBe(100)
     const shareOf = (props: Props) =>
       functionsOf(synthesise(props).template).get('Workers')!.Properties.ReservedConcurrentExecutions

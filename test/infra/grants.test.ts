@@ -66,7 +66,7 @@ describe('a grant with a token', () => {
     expect(functionFor(template, 'bearer tokens').Environment.Variables.OVERWINTER_READ_SECRET).toBeUndefined()
   })
 
-  it('is the same for everybody, and a secret is made when it is needed', () => {
+  it('is the same secret for every grantee, and created on first use', () => {
     const { stack, overwinter } = build(byToken)
     expect(overwinter.grants.tokenFor('read')).toBe(overwinter.grants.tokenFor('read'))
     expect(Object.keys(Template.fromStack(stack).findResources('AWS::SecretsManager::Secret'))).toHaveLength(2)
@@ -77,8 +77,8 @@ describe('a grant with a token', () => {
 describe('with JWTs', () => {
   const jwt = { issuer: 'https://login.example', jwtAudience: ['shop'] }
 
-  it('nothing can be granted: whoever issues them decides', () => {
-    expect(() => granted('Operate', () => ({ auth: { jwt } }))).toThrow(/with JWTs, whoever issues them decides/)
+  it('nothing can be granted: the issuer of the tokens decides', () => {
+    expect(() => granted('Operate', () => ({ auth: { jwt } }))).toThrow(/with JWTs, their issuer decides/)
   })
 
   it('scopes count where that is asked for', () => {

@@ -13,7 +13,7 @@ import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import { subscribeToAll } from './event-sources.ts'
 import type { Props } from './synth.ts'
 
-/** What people may ask of the construct, in sets that go together. Whoever judges templates judges all of them. */
+/** What people may ask of the construct, in sets that go together. Tests of templates use all of them. */
 export const OPTION_SETS: Record<string, Props> = {
   'as it comes': () => ({}),
   'without links for callbacks': () => ({ callbacks: false }),
@@ -48,10 +48,10 @@ export const OPTION_SETS: Record<string, Props> = {
     })
     return { vpc: { vpc, securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'Group', 'sg-0123456789abcdef0')] } }
   },
-  'for whoever knows a token': (stack) => ({ auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') } }),
-  'for whoever has signed in': () => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } }),
+  'with a token': (stack) => ({ auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') } }),
+  'with JWTs': () => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } }),
   'as a REST API': () => ({ api: 'rest' }),
-  'as a REST API for whoever knows a token, and for web pages': (stack) => ({
+  'as a REST API with a token, and for web pages': (stack) => ({
     api: 'rest',
     auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') },
     tracing: true,

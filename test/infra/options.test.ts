@@ -34,7 +34,7 @@ const policyOf = ({ template }: Synthesised, role: string) => {
 }
 
 describe('a deployment that begins paused', () => {
-  it('says so to those who come first, and to nobody where it does not', () => {
+  it('sets the variable on the functions that run first, and on no function without the option', () => {
     const paused = synthesise(() => ({ startPaused: true }))
     const named = synthesise(() => ({ startPaused: 'move to eu-north-1' }))
     const usual = synthesise()
@@ -47,13 +47,13 @@ describe('a deployment that begins paused', () => {
       expect(variablesOf(paused, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
   })
 
-  it('is refused a name that is none', () => {
+  it('is refused an invalid name', () => {
     for (const startPaused of ['', 'a'.repeat(101), 'two\nlines'])
       expect(() => build(() => ({ startPaused }))).toThrow('startPaused must be true, or a text')
   })
 })
 
-describe('what step code is given', () => {
+describe('the variables and secrets of step code', () => {
   const given = synthesise((stack) => ({
     environment: { STAGE: 'test' },
     secrets: {

@@ -23,7 +23,7 @@ describe('what each function may do', () => {
   const policies = Object.values(template.findResources('AWS::IAM::Policy')) as Policy[]
   const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
 
-  it('is as it was: look twice before accepting a change here', async () => {
+  it('matches its snapshot: look twice before accepting a change here', async () => {
     const byRole = Object.fromEntries(
       policies.map(({ Properties }) => [
         Properties.Roles.map(({ Ref }) => Ref).join(),
@@ -50,7 +50,7 @@ describe('what each function may do', () => {
     expect(statements.filter(({ Resource }) => [Resource].flat().includes('*'))).toEqual([])
   })
 
-  it('is said in a role of its own', () => {
+  it('is in a role of its own', () => {
     const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) =>
       JSON.stringify(Properties.Role),
     )

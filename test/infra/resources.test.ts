@@ -110,14 +110,14 @@ describe('the stack', () => {
         expect(JSON.stringify(Environment.Variables.OVERWINTER_TASK_QUEUES)).toContain('llm')
     })
 
-    it('has a URL for workers that streams, open to whoever shows a token of theirs', () => {
+    it('has a streaming URL for workers, without an authorizer: the function checks their tokens', () => {
       withWorkers.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'NONE', InvokeMode: 'RESPONSE_STREAM' })
       expect(functions.find(({ Description }) => Description.includes('workers outside'))).toMatchObject({
         Timeout: 360,
       })
     })
 
-    it('lets somebody read one of the queues, and nobody one that is not there', () => {
+    it('grants reading one of the task queues, and refuses a grant for a type without a queue', () => {
       const { stack, overwinter: ours } = build(() => ({ taskTypes: ['llm'] }))
       ours.grantReceiveTasks('llm', new Role(stack, 'Reader', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') }))
       Template.fromStack(stack).hasResourceProperties('AWS::IAM::Policy', {

@@ -116,7 +116,7 @@ describe('the routes of the API', () => {
       )
     })
 
-    it('are told to the runner, and to nobody else', () => {
+    it('reach the variables of the runner, and of no other function', () => {
       const [api] = Object.keys(byIam.template.findResources('AWS::ApiGatewayV2::Api'))
       expect(publicUrls(byIam)).toEqual([[expect.stringContaining('due runs'), { 'Fn::GetAtt': [api, 'ApiEndpoint'] }]])
     })

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const FULL = 2
 const NORMAL = 1
 
-it('every write waits for the disk, unless nobody would miss it, and one that does makes the ones before it durable', async () => {
+it('every write waits for the disk unless it may be lost, and a write that waits makes the ones before it durable', async () => {
   const db = new Database(join(folder, 'runs.db'))
   const mode = () => db.row('PRAGMA synchronous')!.synchronous
   expect(await db.write(mode)).toBe(FULL)

@@ -169,7 +169,7 @@ describe('a file that another process keeps locked', () => {
     expect(holder.prepare('SELECT * FROM tags').all()).toEqual([])
   })
 
-  it('for longer than anybody would wait, is an error with a sentence', async () => {
+  it('for longer than the patience, is an error that says what to do', async () => {
     const db = new Database(path, { patienceMs: 300 })
     using holder = new DatabaseSync(path)
     holder.exec('BEGIN IMMEDIATE')

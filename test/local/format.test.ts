@@ -52,7 +52,7 @@ describe('the format of a database file', () => {
     expect([formatOf(path), schemaOf(path)]).toEqual([FILE_FORMAT + 3, before])
   })
 
-  it('is reached step by step, each taken once, whoever is first', () => {
+  it('is reached step by step, and of several processes one takes each step', () => {
     const steps = ['CREATE TABLE a (x)', 'INSERT INTO a VALUES (1)', 'INSERT INTO a VALUES (2)']
     using one = new DatabaseSync(path)
     using other = new DatabaseSync(path)

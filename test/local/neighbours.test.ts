@@ -28,7 +28,7 @@ function damage(sql: string): void {
   db.close()
 }
 
-describe('a run that misbehaves harms nobody else', () => {
+describe('a run that misbehaves harms no other run', () => {
   it('whatever it throws, leaves rejected or never awaits', () => {
     const program = new URL('./careless.ts', import.meta.url).pathname
     const said = execFileSync(process.execPath, ['--conditions=overwinter-source', program], {

@@ -42,7 +42,7 @@ describe('a signal that does not fit', () => {
   const SAID = "the payload of signal 'paid' does not fit its schema; change what is listed here and try again"
   const PROBLEM = 'Invalid input: expected number, received string'
 
-  it('is refused to whoever has its definition, and the run waits on', async () => {
+  it('is refused when it is sent with the definition, and the run keeps waiting', async () => {
     const env = await testEnv({ workflows: WORKFLOWS })
     const run = await env.start(order, { id: 'o' })
     await expect(run.signal(paid, { cents: 'x' } as never)).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe('a signal that does not fit', () => {
   })
 })
 
-describe('a workflow that nobody knows', () => {
+describe('an unknown workflow', () => {
   const SAID = "no workflow is named 'oder'; known: lax, order. Is it spelt right, and does the entry file export it?"
 
   it('is refused in code', async () => {

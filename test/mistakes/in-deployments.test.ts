@@ -34,7 +34,7 @@ test('a step renamed under a sleeping run', async () => {
     'instead of Math.random, and read everything else that may differ in a ctx.step. Then deploy and retry the run'
   expect({ status: view.status, message: view.error?.message }).toEqual({ status: 'stuck', message })
   expect(plain(runEnd(view, await run.history(), env.clock.now()))).toBe(
-    `stuck\n  NonDeterminismError: ${message}\nOnce the code is mended: overwinter retry r`,
+    `stuck\n  NonDeterminismError: ${message}\nOnce the code is fixed: overwinter retry r`,
   )
   await env.restart([before])
   expect(await run.result()).toBe('done')
@@ -64,7 +64,7 @@ test('a version removed under a sleeping run', async () => {
   })
 })
 
-test('for some minutes after its removal, the run waits for somebody who has the code', async () => {
+test('for some minutes after its removal, the run waits for a runner that has the code', async () => {
   const other = workflow('invoice', async () => 1)
   const env = await testEnv({ workflows: [before] })
   const run = await env.start(before, undefined, { id: 'r' })

@@ -22,7 +22,7 @@ test('two processes: a second dev on the same folder says that they share its ru
   const [warning] = await second.says(/^warn .*$/m)
   expect(warning).toBe(
     `warn  another process runs workflows in ${project.path('.overwinter/runs.db')} too (a second \`overwinter dev\`?). ` +
-      'They share its runs: whoever is free takes a run, with its own code. ' +
+      'They share its runs: the one that is free takes a run, with its own code. ' +
       'Stop one of them, or give this one a folder of its own: overwinter dev --data <folder>',
   )
 })
@@ -85,7 +85,7 @@ describe('a disk that is full', () => {
   const said = (path: string, why: string) =>
     `the database file ${path}: its disk is full. What was acknowledged is kept. Make room: runs then go on by themselves. (SQLite: ${why})`
 
-  it('is told to whoever starts a run, and runs go on once there is room', async () => {
+  it('is reported to callers that start a run, and runs continue once there is room', async () => {
     mkdirSync(join(folder, 'data'))
     const path = join(folder, 'data/runs.db')
     const local = await Local.open({ path, workflows: [order], log: () => {} })

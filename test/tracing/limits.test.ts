@@ -57,7 +57,7 @@ describe('the limits of a request', () => {
   })
 })
 
-describe('a span that nobody would take any more', () => {
+describe('a span that is too old for a backend', () => {
   it('is told of as of now, and says when it was', () => {
     const old = span(1, NOW - OLDEST_MS - 5_000, NOW - OLDEST_MS)
     expect(takeable(old, NOW)).toEqual({

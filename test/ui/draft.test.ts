@@ -20,7 +20,7 @@ const schema = {
   required: ['id'],
 }
 
-test('an object that may be left out is left out, whatever it would need, until somebody types into it', () => {
+test('an optional object is left out, with its required fields, until its fields are filled in', () => {
   const field = fieldOf(schema, 'input')
   const problems: FieldProblem[] = []
   const draft = emptyDraft(field) as Record<string, never>

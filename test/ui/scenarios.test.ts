@@ -24,7 +24,7 @@ test('time travel shows the line at which the code stood', async () => {
   await page.locator('.source .is-here', { hasText: "ctx.step('reserve'" }).waitFor()
 })
 
-test('all of it kept to the content security policy, threw nothing, and asked nobody else', () => {
+test('all of it kept to the content security policy, threw nothing, and connected to no other server', () => {
   expect(local.watched.offences).toEqual([])
   expect(local.watched.foreign).toEqual([])
 })

@@ -12,7 +12,7 @@ afterAll(() => server?.close(0))
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${server.url}${path}`, { headers, redirect: 'manual' })
 
-test('a browser that opens the address of the server is led to the page, and nobody else is', async () => {
+test('a browser that opens the address of the server is redirected to the page, and other clients are not', async () => {
   const led = await get('/', { accept: 'text/html,application/xhtml+xml' })
   expect([led.status, led.headers.get('location')]).toEqual([302, '/ui/'])
   expect((await get('/', { accept: 'application/json' })).status).toBe(404)

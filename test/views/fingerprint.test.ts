@@ -70,7 +70,7 @@ describe('a fingerprint', () => {
     expect({ name, step, says }).toEqual({ name: 'RangeError', step: 'pack', says: 'no box of size … left' })
   })
 
-  it('of an error that says nothing is where it was thrown: not the line, which moves with every edit, and not somebody else’s code', () => {
+  it('of an error without a message is where it was thrown: without the line, which moves with every edit, and only in user code', () => {
     const thrown = (line: number, where = 'charge') => ({
       name: 'Error',
       message: '',

@@ -120,7 +120,7 @@ describe('the spans of a history', () => {
     expect(next.traceId).not.toBe(spans[0]!.traceId)
   })
 
-  it('link the root to whoever made the run, and ignore what is no traceparent', () => {
+  it('link the root to the creator of the run, and ignore an invalid traceparent', () => {
     const place = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
     const rootWith = (trace: string) => spansOf({ ...run, trace }, [frame(1, BEGUN, 1, { type: 'run.completed' })])[0]!
     expect(rootWith(traceparentOf(place)).links).toEqual([{ ...place, what: 'caller' }])

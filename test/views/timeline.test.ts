@@ -48,7 +48,7 @@ test('attempts and what is between them are bars of one row', () => {
   expect(rows[0]).toMatchObject({ outcome: 'failed', error })
 })
 
-test('a wait that nobody has ended is open, and ends with the run', () => {
+test('a wait that was not ended is open, and ends with the run', () => {
   const waiting = history({ type: 'wait.started', id: 'approval', signal: 'approved', at: 5 })
   expect(timeline(waiting).rows[0]).toMatchObject({
     outcome: 'open',

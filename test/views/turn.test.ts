@@ -37,7 +37,7 @@ test('a queued run says at which limit it waits, for whom, its place and when it
         what: 'raise the limit, which is 1 at once',
         command: 'overwinter limits set order:concurrency --concurrency …',
       },
-      { what: 'see who is inside, and who waits', command: 'overwinter limits show order:concurrency' },
+      { what: 'see what is inside, and what is queued', command: 'overwinter limits show order:concurrency' },
     ],
   })
 })
@@ -48,7 +48,7 @@ test('of a limit that is paused, the remedy is to resume it', async () => {
   const { reason, remedies } = await env.client.why('o2')
   expect(reason).toBe("waits for its turn at limit 'order:concurrency' for 'tenant-7', which is paused (place 1)")
   expect(remedies).toEqual([
-    { what: "let limit 'order:concurrency' let them in again", command: 'overwinter limits resume order:concurrency' },
+    { what: "resume limit 'order:concurrency'", command: 'overwinter limits resume order:concurrency' },
   ])
 })
 
@@ -185,7 +185,7 @@ test('a step that waits at a limit has its place in line as evidence', async () 
   expect(held.remedies).toEqual([{ what: "let workflow 'ask' go on", command: 'overwinter resume ask' }])
 })
 
-test('one at a time is what a singleton is for: nobody is told to raise it', async () => {
+test('one at a time is what a singleton is for, so raising it is no remedy', async () => {
   const w = workflow('w', { singleton: { key: () => 'one', onConflict: 'queue-latest' } }, async (ctx) =>
     ctx.sleep('1h'),
   )
@@ -194,7 +194,7 @@ test('one at a time is what a singleton is for: nobody is told to raise it', asy
   await env.start(w, undefined, { id: 'next' })
   await env.settle()
   expect((await env.client.why('next')).remedies).toEqual([
-    { what: 'see who is inside, and who waits', command: 'overwinter limits show w:singleton' },
+    { what: 'see what is inside, and what is queued', command: 'overwinter limits show w:singleton' },
   ])
 })
 

@@ -68,12 +68,12 @@ describe('why a run stands where it stands', () => {
     const { waits, remedies } = await env.client.why(run.runId)
     expect(waits.map(({ kind, evidence }) => [kind, evidence])).toEqual([
       ['child', ["it is sleeping; it waits for the sleep 'long'"]],
-      ['task', ["no worker that takes 'llm' has given a sign of life"]],
+      ['task', ["no worker that takes 'llm' has sent a heartbeat"]],
     ])
     expect(remedies.map(({ command }) => command)).toEqual(['overwinter why kid', 'overwinter workers'])
   })
 
-  it('says by how much it is overdue when nobody looks at it', async () => {
+  it('says by how much it is overdue when no runner claims it', async () => {
     const w = workflow('w', async (ctx) => ctx.sleep('nap', '1h'))
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w)
@@ -81,7 +81,7 @@ describe('why a run stands where it stands', () => {
     const late = why(view, await run.history(), {}, view.wakeAt! + 10 * 60_000)
     expect(late.waits).toMatchObject([{ kind: 'sleep', overdueMs: 600_000 }])
     expect(late.remedies[0]).toEqual({
-      what: 'its time has passed and nobody has looked at it: is a runner alive?',
+      what: 'its time has passed and no runner has claimed it: is a runner alive?',
       command: 'overwinter doctor',
     })
     expect(why(view, await run.history(), {}, view.wakeAt! + 10_000).waits[0]).not.toHaveProperty('overdueMs')

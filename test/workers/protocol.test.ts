@@ -261,7 +261,7 @@ describe('a worker that falls silent', () => {
     expect(unnamed.body.detail).toContain("send 'attempt' and 'iteration'")
   })
 
-  it('is still heard when it speaks after the deadline and nobody has taken the task', async () => {
+  it('is still accepted after the deadline if no other worker has taken the task', async () => {
     await using api = await WorkerApi.open()
     const id = await api.taken('run-1', { options: { heartbeatTimeout: '2s' } })
     await api.pass(60_000)
@@ -297,7 +297,7 @@ describe('a task not in flight', () => {
     expect((await api.resolve(settled, done)).status).toBe(404)
   })
 
-  it('because its run was terminated: the result is wanted by nobody', async () => {
+  it('because its run was terminated: the result is discarded', async () => {
     await using api = await WorkerApi.open()
     const id = await api.taken('run-1')
     await api.local.terminate('run-1')
@@ -308,7 +308,7 @@ describe('a task not in flight', () => {
 })
 
 describe('a task whose run has ended', () => {
-  it('is handed to nobody, even where it was not taken back', async () => {
+  it('is dispatched to no worker, even if it was not withdrawn', async () => {
     await using api = await WorkerApi.open()
     const { tasks } = api.local.world
     const id = await api.asked('run-1')

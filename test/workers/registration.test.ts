@@ -151,7 +151,7 @@ describe('over a real connection', () => {
   })
 })
 
-it('a worker in TypeScript that is not let in says why, and ends nobody', async () => {
+it('a worker in TypeScript that is refused says why, and does not end its process', async () => {
   await using server = await serveLocal({
     path: ':memory:',
     workflows: [workflow('w', async () => 1)],

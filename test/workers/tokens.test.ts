@@ -120,7 +120,7 @@ describe("workers' tokens", () => {
     }
   })
 
-  it('are never logged, not even when a request fails in a way that nobody expected', async () => {
+  it('are never logged, not even when a request fails with an unexpected error', async () => {
     const api = await WorkerApi.open()
     const { token } = await create(api, { name: 'quiet' })
     await api.poll({}, { token })

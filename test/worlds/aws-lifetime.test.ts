@@ -113,7 +113,7 @@ describe('nothing of an open run expires (I8)', () => {
     expect((await store.inbox('r')).messages).toMatchObject([{ id: 'm', payload: 'kept' }])
   })
 
-  it('a run that is stuck for three years, until somebody comes', async () => {
+  it('a run that is stuck for three years, until an operator retries it', async () => {
     const { clock, store, newRun, claim, commit, frame } = world()
     await store.create(newRun({ input: large(500_000) }))
     const claimed = await claim()

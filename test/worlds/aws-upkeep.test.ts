@@ -46,7 +46,7 @@ describe('the sweeper', () => {
     return told
   }
 
-  it('tells of a run that nobody takes up with growing pauses, of a quarter of an hour in the end', async () => {
+  it('sends a run that no runner claims again with growing pauses, of a quarter of an hour in the end', async () => {
     const { world, clock } = open()
     await world.store.create(newRun(clock))
     expect(await sweepEveryMinute(world, clock, 80)).toEqual([2, 3, 5, 9, 17, 32, 47, 62, 77])
@@ -225,7 +225,7 @@ describe('a run that has to go on time', () => {
     return { ...opened, client, take, left, objects: () => aws.objects.list() }
   }
 
-  it('is kept for a minute where nothing is to be kept, for whoever waits, and then gone altogether', async () => {
+  it('is kept for a minute with a retention of 0, for callers that wait, and then removed', async () => {
     const { client, clock, world, left } = await start({ retention: 0 })
     expect(await client.result('r')).toBe(5)
     clock.moveTo(clock.now() + 59_000)

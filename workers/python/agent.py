@@ -1,8 +1,8 @@
-"""An agent whose steps run in Python: each call is one iteration of its loop, and what it knows so far is the checkpoint.
+"""An agent whose steps run in Python: each call is one iteration of its loop, and its state is the checkpoint.
 
     OVERWINTER_WORKER_TOKEN=… python3 agent.py
 
-It does the tasks of workflows/research.ts. Where a real one would ask a model, this one looks into a small library, so that
+It does the tasks of workflows/research.ts. A real agent would ask a model. This one looks into a small library, so that
 its answers are the same every time.
 """
 import os

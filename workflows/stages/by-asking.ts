@@ -1,6 +1,6 @@
 import type { Stage } from '../suite/stage.ts'
 
-/** Where time is real, it passes while one asks again and again. */
+/** In real time, a stage waits by polling. */
 export function byAsking({ everyMs, withinMs }: { everyMs: number; withinMs: number }): Stage['until'] {
   return async (what, probe) => {
     for (const deadline = Date.now() + withinMs; Date.now() < deadline; ) {

@@ -6,7 +6,7 @@ import { schedules, workflows } from './cast.ts'
 /** The body of a step takes real time, even here. */
 const QUIET_MS = 60_000
 
-/** Virtual time: waits are as long as in real life, and over at once. */
+/** Virtual time: waits are as long as in real life, and end at once. */
 export async function testKitStage(): Promise<Stage> {
   const env = await testEnv({ workflows })
   return {

@@ -16,7 +16,7 @@ export const describeApproval = (on: () => Stage) =>
       expect(await run.steps()).toEqual(['ask', 'tell the author'])
     })
 
-    test('a decision that comes before anybody waits for it counts', async () => {
+    test('a decision that arrives before the run waits for it counts', async () => {
       const run = await Performance.start(on(), approval, { document: 'budget' })
       await run.signal(decided, { by: 'ann', approve: true })
       expect(await run.output()).toMatchObject({ outcome: 'approved', by: 'ann' })

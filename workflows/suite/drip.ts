@@ -18,7 +18,7 @@ export const describeDrip = (on: () => Stage) =>
       expect(await run.sleeps()).toEqual([2 * DAY_MS, 5 * DAY_MS, 14 * DAY_MS])
     })
 
-    test('it stops when somebody has had enough', async () => {
+    test('it stops when the person unsubscribes', async () => {
       const run = await Performance.start(on(), drip, { email: 'ann@example.org' })
       await run.sleepsThrough('pause')
       await run.waitsFor('sleep', 'pause:1')

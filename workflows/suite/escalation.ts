@@ -9,7 +9,7 @@ export const describeEscalation = (on: () => Stage) =>
   describe('escalation', () => {
     const inTime = (ms: number) => new Date(on().now() + ms).toISOString()
 
-    test('it goes on to the next person until somebody reacts', async () => {
+    test('it goes on to the next person until one reacts', async () => {
       const run = await Performance.start(on(), escalation, {
         ...incident,
         deadline: inTime(HOUR_MS),
@@ -25,7 +25,7 @@ export const describeEscalation = (on: () => Stage) =>
       expect(await run.steps()).toEqual(['page', 'page:1'])
     })
 
-    test('it ends at its deadline, not before, whoever has been told', async () => {
+    test('it ends at its deadline and not before, even when all have been notified', async () => {
       const deadline = inTime(on().takes(HOUR_MS, 9_000))
       const run = await Performance.start(on(), escalation, {
         ...incident,

@@ -10,7 +10,7 @@ export const describeFlaky = (on: () => Stage) =>
       expect(await run.output()).toEqual({ attempts: 3 })
       const retries = (await run.history()).filter((event) => event.type === 'step.retrying')
       expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2])
-      // A wait counts from when it was asked for, a moment before it was written down.
+      // A wait counts from its request, a moment before it is journaled.
       for (const { until, at } of retries) {
         expect(until - at).toBeLessThanOrEqual(2_000)
         expect(until - at).toBeGreaterThanOrEqual(2_000 - on().latenessMs)

@@ -33,7 +33,7 @@ const ALL = [
   describeNightlyBatch,
 ]
 
-/** What the examples do, wherever they run. */
+/** The tests of the examples, on any stage. */
 export function describeExamples(on: () => Stage): void {
   for (const describeOne of ALL) describeOne(on)
 }

@@ -17,7 +17,7 @@ export const describeOrder = (on: () => Stage) =>
       expect(await run.steps()).toEqual(['charge', 'ship'])
     })
 
-    test('approved by nobody in time, it is refunded', async () => {
+    test('without an approval in time, it is refunded', async () => {
       const run = await Performance.start(on(), order, { ...input, patience: on().takes('30m', '2s') })
       expect(await run.failure()).toBe("nobody approved order 'o-1' in time")
       expect(await run.steps()).toEqual(['charge', 'compensate/refund'])

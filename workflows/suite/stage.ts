@@ -11,23 +11,23 @@ import type {
 } from 'overwinter'
 import type { OverwinterClient } from 'overwinter/client'
 
-/** Where the examples are tried: the test kit, the local world, a deployed stack. What they do is the same on each. */
+/** Where the examples are tested: the test kit, the local world, a deployed stack. They do the same on each. */
 export interface Stage {
-  /** Either client has these. */
+  /** Both clients have these. */
   readonly client: Pick<OverwinterClient, 'start' | 'get' | 'list' | 'history' | 'signal' | 'retry' | 'terminate'>
   readonly schedules: Pick<Schedules, 'list' | 'trigger'>
   now(): number
-  /** How long something takes: as in real life where time is virtual, and a moment where it is not. */
+  /** A duration: the real one where time is virtual, and a short one where it is not. */
   takes<T>(inRealLife: T, aMoment: T): T
-  /** How late something may happen that is due. */
+  /** How late due events may happen. */
   readonly latenessMs: number
-  /** Lets time pass until there is an answer. */
+  /** Lets time pass until the probe returns a value. */
   until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T>
-  /** Ends a sleep that the run is in, without anybody having to wait for it. */
+  /** Ends the run's current sleep, so that the test need not wait for it. */
   skipSleep(runId: string): Promise<void>
-  /** Ends what runs the runs, where that is for a test to do, and starts it anew. */
+  /** Stops the runner, where the test controls it, and starts it again. */
   restart(): Promise<void>
-  /** What a deployment does from time to time: schedules are those of the code. */
+  /** Syncs the schedules with the code, as a deployment does. */
   syncSchedules(): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export class Performance<O> {
     })
   }
 
-  /** Until it is in this sleep, and out of it. */
+  /** Waits until the run is in this sleep, and then until it has ended. */
   async sleepsThrough(id: string): Promise<void> {
     await this.waitsFor('sleep', id)
     await this.stage.skipSleep(this.runId)
@@ -87,7 +87,7 @@ export class Performance<O> {
     return run.output as O
   }
 
-  /** What it ended with, where it was not meant to complete. */
+  /** The error of a run that is expected to fail. */
   async failure(): Promise<string> {
     const { status, error } = await this.ended()
     if (status !== 'failed') throw new Error(`run ${this.runId} has not failed; it is ${status}`)
@@ -98,12 +98,12 @@ export class Performance<O> {
     return this.reaches('completed', 'failed', 'cancelled', 'terminated', 'stuck')
   }
 
-  /** The steps in the order in which they were done. One that was done twice would be here twice. */
+  /** The steps in the order of their completion. A repeated step would be listed twice. */
   async steps(): Promise<string[]> {
     return (await this.history()).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))
   }
 
-  /** How long each sleep was meant to be, in milliseconds. */
+  /** The intended length of each sleep, in milliseconds. */
   async sleeps(): Promise<(number | undefined)[]> {
     return (await this.history()).flatMap((event) => (event.type === 'sleep.started' ? [event.ms] : []))
   }

@@ -8,7 +8,7 @@ const answer = '8 words'
 
 export const describeTokenBudget = (on: () => Stage) =>
   describe('token budget', () => {
-    test('who has used up their budget waits, and nobody else does', async () => {
+    test('a tenant who has used up their budget waits, and other tenants do not', async () => {
       const [busy, other] = [`busy-${on().now()}`, `other-${on().now()}`]
       const first = await Performance.start(on(), assistant, { tenant: busy, ...question })
       expect(await first.output()).toEqual({ tenant: busy, answer })

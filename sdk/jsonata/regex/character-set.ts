@@ -1,14 +1,14 @@
 import { othersThan, type Range } from './syntax.ts'
 
 /**
- * The characters that one place of a regular expression takes. Ranges are sorted and merged once,
- * so that a look-up costs a few comparisons however many there are.
+ * The characters that match one place of a regular expression. Ranges are sorted and merged once, so that a
+ * look-up takes a few comparisons however many there are.
  */
 export class CharacterSet {
-  /** What a look-up costs, in units of work. */
+  /** The cost of a look-up, in units of work. */
   readonly cost: number
   private readonly isCaseless: boolean
-  /** Where ranges begin and end, by turns; the ends are the first units outside. */
+  /** Starts and ends of ranges, alternating; the ends are exclusive. */
   private readonly bounds: Uint32Array
 
   constructor(ranges: readonly Range[], isNegated: boolean, isCaseless: boolean) {
@@ -28,7 +28,7 @@ export class CharacterSet {
       if (this.bounds[middle]! <= wanted) below = middle + 1
       else above = middle
     }
-    // Behind a beginning, and not behind the end that belongs to it.
+    // The position is inside a range if the last bound before it is a start.
     return below % 2 === 1
   }
 }
@@ -55,7 +55,7 @@ function canonical(ranges: readonly Range[]): Range[] {
   return merged(found)
 }
 
-/** How much there is to do for a set of a regular expression with `/i`, in parts of a program. */
+/** The cost of a set in a regular expression with `/i`, in parts of a program. */
 export function costOfCase(ranges: readonly Range[]): number {
   const cased = unitsWithCase()
   const covered = ranges.reduce((sum, [from, to]) => sum + firstAtLeast(cased, to + 1) - firstAtLeast(cased, from), 0)
@@ -78,7 +78,7 @@ function canonicalUnits(): Uint16Array {
   return everyUnit
 }
 
-/** Those that are not canonical themselves, in order. */
+/** The units that are not canonical themselves, in order. */
 function unitsWithCase(): number[] {
   withCase ??= [...canonicalUnits().entries()].filter(([unit, form]) => unit !== form).map(([unit]) => unit)
   return withCase

@@ -1,6 +1,6 @@
 import { compileRegex, type Program } from './program.ts'
 
-/** Positions by slot: where groups begin and end. Never changed, because several ways share one. */
+/** Positions by slot: where groups begin and end. Never changed, because several threads share one. */
 type Slots = readonly (number | undefined)[]
 
 interface Way {
@@ -8,17 +8,19 @@ interface Way {
   slots: Slots
 }
 
-/** What it takes to begin, in units of work: texts with a match at every other character are not free. */
+/** The cost of starting a match, in units of work: many matches in one text are not free. */
 const START = 50
 
 const compiled = new WeakMap<RegExp, Program>()
 
 /**
- * Matches as JavaScript's `RegExp` does, in time that grows with the text times the expression and no faster: all ways through the expression are followed
- * side by side, one character at a time, and two that come to the same place are one. The price: no looking around and no references back.
+ * Matches as JavaScript's `RegExp` does, in time linear in text and expression: all threads through the
+ * expression advance together, one character at a time, and two threads at the same place become one. The
+ * price: no lookaround and no backreferences.
  *
- * Ours because the one such engine for JavaScript that is kept well, re2js, is larger than all of JSONata, and because this one counts what it does: whoever
- * replays a run must meet a bound at the same place, which a clock does not give.
+ * Ours, because re2js, the one maintained engine of this kind for JavaScript, is larger than all of JSONata;
+ * and because this one counts its work. A replay must hit a bound at the same place, which a clock cannot
+ * ensure.
  */
 export class LinearRegex {
   lastIndex = 0
@@ -30,7 +32,10 @@ export class LinearRegex {
     this.charge = charge
   }
 
-  /** An expression may call what it has for a regular expression with anything. Like JavaScript's own, this begins at 0 where `lastIndex` makes no sense. */
+  /**
+   * An expression may call its regular expressions with any value. Like JavaScript's own, this begins at 0
+   * where `lastIndex` is invalid.
+   */
   exec(text: unknown): RegExpExecArray | null {
     if (typeof text !== 'string') return null
     const slots = this.search(text, Math.max(Math.trunc(Number(this.lastIndex)) || 0, 0))
@@ -43,11 +48,14 @@ export class LinearRegex {
     return Object.assign(groups as [string], { index: slots[0]!, input: text }) as RegExpExecArray
   }
 
-  /** The leftmost match from there on, and of those the one that JavaScript prefers. */
+  /** The leftmost match from there on, and of several the one that JavaScript prefers. */
   private search(text: string, from: number): Slots | undefined {
     const { instructions, groups } = this.program
     const nothing: Slots = new Array<undefined>(2 * (groups + 1)).fill(undefined)
-    /** At which position a place was last come to: with nothing taken in this turn, and with something. They end differently, so they are two. */
+    /**
+     * The position at which a place was last reached: with an empty iteration, and with a non-empty one. They
+     * end differently, so they are two entries.
+     */
     const seen = new Int32Array(2 * instructions.length).fill(-1)
     let work = START + instructions.length
     let found: Slots | undefined
@@ -89,12 +97,12 @@ export class LinearRegex {
       if (ways.length === 0 && found) break
       const next: Way[] = []
       const unit = text.charCodeAt(position)
-      // `seen` is of the position that comes next from here on: what is reached by this character.
+      // From here on `seen` is about the next position, reached by this character.
       for (const way of ways) {
         const instruction = instructions[way.at]!
         if (instruction.kind === 'match') {
           found = way.slots
-          // The rest are ways that would have been taken only without this one.
+          // The remaining threads have a lower preference than this match.
           break
         }
         if (instruction.kind !== 'set') continue

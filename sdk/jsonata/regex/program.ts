@@ -4,13 +4,13 @@ import { type Node, parseRegex } from './syntax.ts'
 export type Instruction =
   | { kind: 'set'; characters: CharacterSet }
   | { kind: 'assertion'; what: 'start' | 'end' | 'word' | 'not word' }
-  /** Goes on at both, and would rather have the first. */
+  /** Continues at both, and prefers the first. */
   | { kind: 'split'; first: number; second: number }
   | { kind: 'jump'; to: number }
-  /** Remembers where it is. */
+  /** Stores the position. */
   | { kind: 'save'; slot: number }
   | { kind: 'forget'; from: number; to: number }
-  /** A turn begins, and has to have taken something by its `end`: a turn that takes nothing is none. */
+  /** Begins an iteration, which must consume something before its `end`: an empty iteration does not count. */
   | { kind: 'turn' }
   | { kind: 'end' }
   | { kind: 'match' }
@@ -24,13 +24,13 @@ export interface Program {
 /** The work for one character grows with it. */
 const MOST_INSTRUCTIONS = 2_000
 
-/** Throws a sentence about what it cannot do. */
+/** Throws an error that names what is not supported. */
 export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program {
   const { root, groups } = parseRegex(source)
   const instructions: Instruction[] = []
   let size = 0
 
-  /** `weight`: of a node that makes no instruction, so that repeating nothing many times ends as well. */
+  /** `weight`: for a node without instructions, so that repeating an empty node many times is bounded too. */
   const grow = (weight: number): void => {
     size += weight
     if (size > MOST_INSTRUCTIONS)
@@ -44,7 +44,7 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
   }
   const here = (): number => instructions.length
 
-  /** A set that is repeated is the same set. */
+  /** A repeated set is shared. */
   const sets = new Map<Node, CharacterSet>()
   const charactersOf = (node: Extract<Node, { kind: 'set' }>): CharacterSet => {
     const characters = sets.get(node) ?? new CharacterSet(node.ranges, node.isNegated ?? false, ignoreCase)
@@ -102,7 +102,7 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
       emit(body)
       if (isChecked) put({ kind: 'end' })
     }
-    /** Another turn, or on: by which is preferred. */
+    /** Another iteration or an exit, in the order of preference. */
     const maybe = (): { leave: (to: number) => void } => {
       const split = put({ kind: 'split', first: here() + 1, second: here() + 1 })
       return {

@@ -1,13 +1,13 @@
 /**
- * Regular expressions of JavaScript, as a tree. What comes here has passed JavaScript's own parser, so this one need not tell right from wrong, only
- * what can be matched in one pass from what cannot.
+ * JavaScript's regular expressions as a tree. JavaScript's own parser has accepted the text, so this one only
+ * has to detect what cannot be matched in one pass.
  */
 export type Node =
   | { kind: 'empty' }
   | { kind: 'set'; ranges: readonly Range[]; isNegated?: true }
   | { kind: 'assertion'; what: 'start' | 'end' | 'word' | 'not word' }
   | { kind: 'sequence' | 'choice'; parts: Node[] }
-  /** `first` and `last`: the groups inside, which every turn begins without. */
+  /** `first` and `last`: the groups inside, which every iteration resets. */
   | { kind: 'repeat'; body: Node; min: number; max: number; isLazy: boolean; first: number; last: number }
   | { kind: 'group'; index: number; body: Node }
 
@@ -50,7 +50,7 @@ const CLASSES: Record<string, Range[]> = {
 }
 const CONTROL: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 
-/** Throws a sentence about what it cannot do. */
+/** Throws an error that names what is not supported. */
 export function parseRegex(source: string): Syntax {
   const groups = countGroups(source)
   const hasNames = source.includes('(?<')

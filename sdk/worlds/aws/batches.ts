@@ -1,11 +1,11 @@
 import type { Clock } from '../../ports/world.ts'
 
-/** A batch call succeeds even if DynamoDB was too busy for part of it; the SDK does not repeat that part. */
+/** A batch call succeeds even if DynamoDB throttled part of it; the SDK does not retry that part. */
 
 const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 2_000
 
-/** Sends what is left until nothing is, with a pause that grows. */
+/** Sends the unprocessed part again, with a growing pause, until none is left. */
 export async function untilNothingIsLeft<T extends object>(
   clock: Clock,
   all: T,

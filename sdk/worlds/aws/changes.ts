@@ -5,7 +5,7 @@ import { type Aws, newToken } from './context.ts'
 import { all, change as changing, type Expression, exists } from './expressions.ts'
 import { updateIf } from './items.ts'
 import { dueIndex, frameKey, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
-import { keep, neededKeepUntil, QUEUED_UPKEEP_MS, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
+import { keep, neededKeepUntil, QUEUED_CHECK_MS, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
 import { isObject, isSmall, pack, type Stored } from './payloads.ts'
 import { planRemoval } from './removal.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
@@ -15,7 +15,7 @@ import { obsoleteSchedule, scheduledFor } from './wakeups.ts'
 
 type Attributes = Partial<Record<keyof RunItem | 'dueShard' | 'dueKey', unknown>>
 
-/** A change of a run that nobody has looked at: it can say nothing that depends on what is there. */
+/** A change of a run without reading it first: it cannot depend on what is stored. */
 export async function changeBlindly(
   aws: Aws,
   runId: string,
@@ -40,7 +40,8 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
   const now = aws.clock.now()
   const attributes = await attributesOf(aws, item, change, now)
   const token = newToken()
-  // Whoever frees, ends, parks or revives a run leaves a token, by which a repeat of the call is told from a rival.
+  // Every release, end, park or revival leaves a token, which tells a repeat of the call from a
+  // rival.
   if (set.status !== undefined) attributes.commit = token
   if (set.endedAt !== undefined) await planRemoval(aws, item, set.endedAt)
   const unchanged = run.written.length > 0 ? [keptAsSeen(item.keepUntil)] : []
@@ -81,13 +82,13 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
     'passed',
   ] as const)
     if (name in set) attributes[name] = set[name]
-  // The token of a claim goes with its lease.
+  // The token of a claim is removed with its lease.
   if ('leaseUntil' in set && set.leaseUntil === undefined) attributes.claim = undefined
   const lookAt = 'wakeAt' in set ? Object.assign(attributes, wakePlan(aws, item, set, now)).wakeAt : undefined
   const keepUntil = neededKeepUntil(item, set, lookAt as number | undefined)
   if (keepUntil !== undefined) {
     attributes.keepUntil = keepUntil
-    // An end takes time away, which can wait until it counts.
+    // An end shortens lifetimes, which `tidyUp` does once the end is stored.
     if (set.endedAt === undefined) Object.assign(attributes, await keep(aws, item, keepUntil))
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)
@@ -122,7 +123,8 @@ function inlineOrInFrame(value: unknown, frame: number | undefined): Stored | un
 /** The attributes of a run that is to be woken at a time, or not at all. */
 function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunFields, now: number): Attributes {
   const runId = runIdOf(pk)
-  // A message only brings the time forward: the schedule that is armed stays on record, so that the next commit takes it back.
+  // A message only brings the time forward. The armed schedule stays on record, and the next commit
+  // cancels it.
   const armed =
     status === undefined
       ? {}
@@ -137,8 +139,9 @@ function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunF
     }
   if (status === 'stuck' || status === 'failed') return { ...NO_WAKE, ...troubleIndex(runId, status, createdAt) }
   if (status !== 'waiting' && status !== 'sleeping' && status !== 'queued') return NO_WAKE
-  // Only a message, or its turn, is to wake it. Nobody is told of the upkeep; the sweeper finds it when it is time.
-  const upkeepAt = now + (status === 'queued' ? QUEUED_UPKEEP_MS : UPKEEP_MS)
+  // Only a message or a permit may wake it. Upkeep sends no wake-up; the sweeper finds the run when
+  // it is due.
+  const upkeepAt = now + (status === 'queued' ? QUEUED_CHECK_MS : UPKEEP_MS)
   return {
     wakeAt: upkeepAt,
     untimed: true,
@@ -157,7 +160,7 @@ const NO_WAKE: Attributes = {
   dueKey: undefined,
 }
 
-/** What a change leaves behind that is not wanted any more. */
+/** Removes what a change makes obsolete. */
 async function tidyUp(aws: Aws, before: RunItem, set: RunFields, now: number): Promise<void> {
   if ('wakeAt' in set && set.status !== undefined)
     await aws.disarm(obsoleteSchedule(aws.thresholds, before, set.wakeAt, now))

@@ -1,7 +1,7 @@
 import { runIdOf } from './keys.ts'
 import type { RunItem } from './run-item.ts'
 
-/** Claims under way in one process are few; more than this can only be left over from runners that threw. */
+/** A process has few claims at a time; more than this can only be left over from runners that threw. */
 const MOST = 10_000
 
 /** The runs that this process has claimed, as they were then: a commit names only run and epoch. */

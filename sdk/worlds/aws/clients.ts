@@ -11,15 +11,15 @@ export interface AwsClients {
 }
 
 /**
- * Throttling, 5xx and lost answers are the SDK's to repeat, with jitter; every write here can bear it. A call that hangs
- * is given up early: the next attempt is likely to meet a healthy host.
+ * The SDK retries throttling, 5xx and lost answers, with jitter; every write here is safe to
+ * repeat. A call that hangs times out early: the next attempt is likely to meet a healthy host.
  */
 const PATIENT = {
   maxAttempts: 8,
   requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 }
 
-/** Where these clients go is said by the environment alone (AWS_ENDPOINT_URL, AWS_REGION, credentials). */
+/** The environment alone says where these clients connect (AWS_ENDPOINT_URL, AWS_REGION, credentials). */
 export function awsClients(): AwsClients {
   return { dynamodb: new DynamoDBClient(PATIENT), sqs: new SQSClient(PATIENT), scheduler: new SchedulerClient(PATIENT) }
 }

@@ -56,10 +56,13 @@ const expired = (now: number): Expression => ({
 })
 export const freeId = (now: number): Expression => any(absent, expired(now))
 
-/** Nothing there, or what an earlier run of the same id left behind: its slots and message ids are free again. */
+/**
+ * The item is absent, or belongs to an earlier run with the same id: its slots and message ids are
+ * free again.
+ */
 export const freeSlot = (life: string): Expression => any(absent, { text: '#life <> :life', values: { ':life': life } })
 
-/** Nobody has prolonged the life of what the run owns since it was read. */
+/** No other process has prolonged the lifetime of what the run owns since it was read. */
 export function keptAsSeen(keepUntil: number | undefined): Expression {
   return keepUntil === undefined
     ? { text: 'attribute_not_exists(#keepUntil)' }

@@ -13,7 +13,7 @@ export interface Aws {
   thresholds: Thresholds
   /** Sends wake-ups. */
   wake(wakes: Wake[]): Promise<void>
-  /** Takes back wake-ups that were armed and are not wanted any more. */
+  /** Cancels armed wake-ups that are no longer needed. */
   disarm(wakes: Wake[]): Promise<void>
   queues: TaskQueues
 }
@@ -25,7 +25,7 @@ export interface Thresholds {
   leadMs: number
   /** How late a run must be before the sweeper looks after it. */
   graceMs: number
-  /** The first and the longest pause between two looks of `watch`. */
+  /** The first and the longest pause between two polls of `watch`. */
   pollMs: { first: number; most: number }
 }
 
@@ -36,5 +36,5 @@ export const THRESHOLDS: Thresholds = {
   pollMs: { first: 250, most: 2_000 },
 }
 
-/** Marks a write as one's own. Short, because it is stored again and again. */
+/** Marks a write as this call's own. Short, because every write stores one. */
 export const newToken = (): string => randomBytes(9).toString('base64url')

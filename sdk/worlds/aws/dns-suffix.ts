@@ -1,4 +1,7 @@
 import { partition } from '@aws-sdk/core/client'
 
-/** What the names of AWS's hosts end with in the partition of a region: `amazonaws.com`, `amazonaws.com.cn`, `amazonaws.eu`. */
+/**
+ * The domain of AWS's hosts in a region's partition: `amazonaws.com`, `amazonaws.com.cn`,
+ * `amazonaws.eu`.
+ */
 export const dnsSuffix = (region: string): string => partition(region).dnsSuffix

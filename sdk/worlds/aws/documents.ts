@@ -13,11 +13,11 @@ import { isObject, type Packed, pack, unpackText } from './payloads.ts'
 interface DocumentItem extends Key {
   value: Packed | { s3: string }
   version: number
-  /** Token of the call that wrote it, and of the one before, which may not have got its answer yet. */
+  /** Token of the call that wrote it, and of the call before, which may still be waiting for its answer. */
   writer: string
   writerBefore: string
   expiresAt?: number
-  /** When DynamoDB may clear it away, which it does in its own time. */
+  /** When DynamoDB's TTL may remove it, up to days later. */
   ttl?: number
   dueShard?: string
   dueKey?: string
@@ -66,14 +66,17 @@ export class DynamoDocuments implements DocumentStore {
     }
   }
 
-  /** It expires, instead of being removed: so a call whose answer got lost can tell that it was the one that did it. */
+  /**
+   * Marks it as expired instead of removing it: a call whose answer was lost can tell that it was
+   * the one that deleted it.
+   */
   async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
     const now = this.aws.clock.now()
     const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
     return this.write(collection, key, { ...GONE, ttl: ttlOf(now) }, condition)
   }
 
-  /** Counting up is an update without a version in its condition, so of many at once none is refused. */
+  /** The update has no version in its condition, so none of many concurrent calls is refused. */
   async countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Promise<Document> {
     const ttl = ttlOf(expiresAt)
     for (;;) {
@@ -96,7 +99,10 @@ export class DynamoDocuments implements DocumentStore {
     return this.write(collection, key, { ...GONE, ttl: ttlOf(now) }, all(isAlive(now), isAt(version), isThisOne))
   }
 
-  /** What expired stays until DynamoDB gets round to it, and a list reads over it; this does not. */
+  /**
+   * Expired documents stay until DynamoDB's TTL removes them, and a list reads past them; this
+   * removes at once.
+   */
   async remove(collection: string, key: string): Promise<void> {
     await this.aws.db.send(new DeleteCommand({ TableName: this.aws.table, Key: documentKey(collection, key) }))
   }
@@ -167,7 +173,10 @@ export class DynamoDocuments implements DocumentStore {
     })
   }
 
-  /** Of a limiter: somebody may have put anything there. What is no JSON is read as a text, which no limiter has for a value. */
+  /**
+   * The value of a limiter, which an operator may have edited by hand. Text that is not JSON is
+   * returned as text, which no limiter has for a value.
+   */
   private async anyValue(collection: string, stored: unknown): Promise<Json> {
     if (isObject(stored)) return this.aws.payloads.load('', stored)
     return parsed(
@@ -190,7 +199,7 @@ function textOf(stored: Uint8Array): string {
 }
 
 const NOT_DUE = { dueShard: undefined, dueKey: undefined }
-/** Expired for every clock, also one that is behind. */
+/** Expired for every clock, also for one that runs slow. */
 const GONE = { value: 'null', expiresAt: 0, ...NOT_DUE }
 const ttlOf = (expiresAt: number | undefined): number | undefined =>
   expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000)

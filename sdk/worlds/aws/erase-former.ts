@@ -10,8 +10,8 @@ import { type IndexEntry, inChunks, merge } from './shards.ts'
 const PAGE = 100
 
 /**
- * Runs with a tag that are past their retention are in no list any more, and what they left behind goes by its time to live, within two months. Their tags still
- * lead to them.
+ * Runs with a tag that are past their retention are in no list any more, and what they left behind
+ * goes by its time to live, within two months. Their tags still lead to them.
  */
 export async function eraseFormer(
   aws: Aws,
@@ -39,7 +39,7 @@ async function eraseThem(aws: Aws, tag: string, entries: readonly IndexEntry[]):
   await inParallel(former, async ({ runId, at }) => {
     const createdAt = timeOf(at)
     if (!(await eraseRemains(aws, runId))) await eraseOwned(aws, { id: runId, createdAt, hasObjects: true })
-    // Last, or nobody would find again what is left.
+    // Last: without it, a later erasure could not find the rest.
     await deleteItems(aws, [{ pk: tagPartition(tag), sk: at }])
   })
   return former.length

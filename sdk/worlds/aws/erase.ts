@@ -6,7 +6,7 @@ import type { AwsRun, RunItem } from './run-item.ts'
 
 type Owned = Key & { life?: string }
 
-/** What is known of a run whose item may be gone. */
+/** What is known of a run whose item may have been removed. */
 export interface Former {
   id: string
   createdAt: number
@@ -16,7 +16,10 @@ export interface Former {
   hasObjects: boolean
 }
 
-/** What its frames lead to first, and the run itself last: what is broken off in between can be done again. */
+/**
+ * Erases what its frames point at first and the run itself last, so an interrupted erasure can be
+ * repeated.
+ */
 export async function eraseRun(aws: Aws, { id, item }: AwsRun, taskIds: readonly string[]): Promise<void> {
   await deleteItems(aws, taskIds.map(taskKey))
   // The sweeper, which comes for runs past their retention, must not ask S3 for every one of them.
@@ -25,8 +28,9 @@ export async function eraseRun(aws: Aws, { id, item }: AwsRun, taskIds: readonly
 }
 
 /**
- * What is in the partition of a run that is over, in the bucket and in lists, also of runs before it that had its id. Nothing of a later one, which may begin at
- * any moment once this one is past its retention: each item goes only if it is still of the life that it was when it was looked at.
+ * Erases the partition, objects and list entries of an ended run, and of earlier runs with its id.
+ * It spares a later run, which may begin at any moment once this one is past its retention: each
+ * item goes only if it still belongs to the life that was read.
  */
 export async function eraseOwned(aws: Aws, former: Former): Promise<void> {
   const { id, createdAt, hasObjects } = former
@@ -42,11 +46,14 @@ export async function eraseOwned(aws: Aws, former: Former): Promise<void> {
   const [hints, rest] = [others.filter(isRemoval), others.filter((item) => !isRemoval(item))]
   for (const [life, ofTheLife] of Map.groupBy(rest, (item) => item.life!)) await deleteIf(aws, ofTheLife, ofLife(life))
   if (hasObjects) await aws.payloads.removeAll(id, createdAt)
-  // Last, or nobody would find again what is left.
+  // Last: without it, a later erasure could not find the rest.
   await deleteItems(aws, [...hints, ...entryKeys(former)])
 }
 
-/** What is left of runs with this id that are past their retention, until DynamoDB gets round to it. False if there is nothing, or a run that is not over. */
+/**
+ * Erases what is left of runs with this id that are past their retention, before DynamoDB's TTL
+ * does. False if there is nothing, or a run that is not over.
+ */
 export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
   const now = aws.clock.now()
   const run = await getItem<RunItem>(aws, runKey(id))
@@ -64,7 +71,7 @@ export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
   return true
 }
 
-/** A run that is about to begin has stored its input already. */
+/** A run that is about to begin may have stored its input already. */
 const JUST_NOW_MS = 3_600_000
 
 /** Its name begins with when its run was created; 0 for one of 0.1.0. */

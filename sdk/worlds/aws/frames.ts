@@ -23,7 +23,7 @@ export interface FrameItem extends Key {
   ttl?: number
 }
 
-/** Takes the frame's slot (I1); false if somebody else has it. */
+/** Takes the frame's slot (I1); false if another runner has it. */
 export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Frame): Promise<boolean> {
   const events = await aws.payloads.storeInside({ id, createdAt: run.createdAt }, frame.events)
   if (isObject(events)) run.objects = true
@@ -42,7 +42,7 @@ export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Fr
   return written.ok || isSameFrame(written.old, item)
 }
 
-/** Those of this run, and none of an earlier one with its id. */
+/** The frames of this run, without those of an earlier run with its id. */
 export async function toFrames(
   aws: Aws,
   { id, item }: AwsRun,
@@ -52,7 +52,7 @@ export async function toFrames(
   return inParallel(
     items.filter(({ life }) => life === item.life),
     async (frame) => {
-      // Whoever wrote it may have died before the run said so.
+      // The writer may have died before the run item recorded this object.
       if (isObject(frame.events)) item.objects = true
       const text = await aws.payloads.loadText(id, frame.events)
       onBytes?.(text.length)
@@ -75,7 +75,7 @@ function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events
   return { seq: seqOf(sk), at, epoch, events: JSON.parse(events) as JournalEvent[] }
 }
 
-/** Better no run at all than one that takes journaled steps again because somebody deleted their frames. */
+/** Refuses to load a run whose frames were deleted: it would run journaled steps again. */
 export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
   let expected = baseSeq + 1
   const missing = () =>
@@ -89,7 +89,7 @@ export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Fram
   if (expected <= (item.lastSeq ?? 0)) throw missing()
 }
 
-/** My own earlier attempt at this write, whose answer got lost. */
+/** True if an earlier attempt of this call made the write, and its answer was lost. */
 function isSameFrame(old: FrameItem | undefined, mine: FrameItem): boolean {
   return (
     old !== undefined && old.life === mine.life && old.writer === mine.writer && sameContent(old.events, mine.events)

@@ -3,11 +3,11 @@ import type { Aws } from './context.ts'
 import { REMOVAL_SHARDS, REMOVALS, SHARDS, timeOf, timeText, trouble } from './keys.ts'
 import { merge, shardsOf } from './shards.ts'
 
-/** How things stand in the table now, which no single event tells. */
+/** The state of the table now, which no single event shows. */
 export interface Gauges {
   /** Runs that are stuck. */
   stuck: number
-  /** When the oldest of those was to go that are past their retention and still there. */
+  /** When the oldest overdue removal was due. */
   oldestRemovalAt: number | undefined
 }
 
@@ -17,7 +17,7 @@ export async function gauges(aws: Aws): Promise<Gauges> {
   return { stuck, oldestRemovalAt }
 }
 
-/** One page of each shard is enough to know of some ten thousand. */
+/** One page of each shard counts some ten thousand, which is enough. */
 async function countStuck(aws: Aws): Promise<number> {
   const counts = await Promise.all(
     Array.from({ length: SHARDS }, async (_, shard) => {

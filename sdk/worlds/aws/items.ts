@@ -17,7 +17,10 @@ import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
 import { type Key, partition } from './keys.ts'
 
-/** The calls to DynamoDB, each in one place. All reads here are strongly consistent, unless the caller says that a hint will do. */
+/**
+ * The calls to DynamoDB, each in one place. Reads are strongly consistent unless the caller accepts
+ * a stale answer.
+ */
 
 export async function getItem<T extends Key>(aws: Aws, key: Key): Promise<T | undefined> {
   const { Item } = await aws.db.send(new GetCommand({ TableName: aws.table, Key: key, ConsistentRead: true }))
@@ -26,14 +29,17 @@ export async function getItem<T extends Key>(aws: Aws, key: Key): Promise<T | un
 
 const GET_BATCH = 100
 
-/** Many items, in the order asked for; undefined for one that is not there. A look that may be a second old costs half. */
+/**
+ * Many items, in the order asked for; undefined for one that does not exist. An eventually
+ * consistent read costs half.
+ */
 export async function getItems<T extends Key>(
   aws: Aws,
   keys: readonly Key[],
   ConsistentRead = true,
 ): Promise<(T | undefined)[]> {
   const found = new Map<string, T>()
-  // DynamoDB refuses to be asked for the same twice.
+  // DynamoDB refuses duplicate keys in one request.
   const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
   await inParallel(inBatchesOf(GET_BATCH, distinct), async (batch) => {
     const requests = { [aws.table]: { Keys: [...batch], ConsistentRead } }
@@ -65,7 +71,7 @@ export async function deleteItems(aws: Aws, keys: readonly Key[]): Promise<void>
   })
 }
 
-/** Each only if it is still what the condition says. */
+/** Deletes each item only if the condition holds. */
 export async function deleteIf(aws: Aws, keys: readonly Key[], condition: Expression): Promise<void> {
   await inParallel(keys, async ({ pk, sk }) => {
     const { text: ConditionExpression } = condition
@@ -104,9 +110,9 @@ export async function queryPartition<T extends Key>(aws: Aws, pk: string, from: 
 /**
  * A conditional write, and the item as it stood if the condition did not hold: losing a race costs no second read.
  *
- * The SDK sends a call again when its answer got lost. The first attempt may have been carried out, and then the
- * second is refused because of the first. So whoever writes leaves a token of its own in the item, and takes a
- * refusal that shows this token for the success it is.
+ * The SDK retries a call whose answer was lost. If the first attempt was carried out, it makes the
+ * second fail. So each writer leaves a token of its own in the item, and takes a refusal that shows
+ * this token as success.
  */
 export type Written<T> = { ok: true; item: T } | { ok: false; old: T | undefined }
 

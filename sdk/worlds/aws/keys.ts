@@ -34,7 +34,7 @@ export interface Key {
 export const partition = (runId: string): string => `RUN#${runId}`
 export const runIdOf = (pk: string): string => pk.slice('RUN#'.length)
 export const runKey = (runId: string): Key => ({ pk: partition(runId), sk: RUN })
-/** A run that takes over an id must not take the hint of the one before it away. */
+/** A run that reuses an id must not remove the removal hint of the run before it. */
 export const isRemoval = ({ sk }: Pick<Key, 'sk'>): boolean => sk.startsWith(REMOVAL)
 export const removalKey = (runId: string, life: string): Key => ({ pk: partition(runId), sk: `${REMOVAL}${life}` })
 export const frameKey = (seq: number): string => `J#${String(seq).padStart(10, '0')}`
@@ -50,12 +50,12 @@ export const taskKey = (taskId: string): Key => ({
 /** Documents have a partition per collection, and sort by their own key. */
 export const documentKey = (collection: string, key: string): Key => ({ pk: `DOC#${collection}`, sk: key })
 
-/** A sort key takes 1,024 bytes; an id made of an operation's path can be longer. */
+/** A sort key takes 1,024 bytes; an id made from an operation's path can be longer. */
 export function messageKey(id: string): string {
   return `M#${Buffer.byteLength(id) <= 900 ? id : `sha256 ${sha256(id).toString('hex')}`}`
 }
 
-/** The attributes that put a run into the due index: where the sweeper looks for what nobody else took care of. */
+/** The attributes that put a run into the due index, where the sweeper finds runs that no runner took. */
 export function dueIndex(runId: string, at: number): { dueShard: string; dueKey: string } {
   return { dueShard: `${DUE}${shardOf(runId)}`, dueKey: timeKey(at, runId) }
 }
@@ -64,7 +64,7 @@ export function removalIndex(runId: string, at: number): { dueShard: string; due
   return { dueShard: `${REMOVALS}${shardOf(runId, REMOVAL_SHARDS)}`, dueKey: timeKey(at, runId) }
 }
 
-/** Documents that are to be looked at share the due index, too. */
+/** Documents that are due share the due index. */
 export function documentDueIndex(collection: string, key: string, at: number): { dueShard: string; dueKey: string } {
   const name = `${collection}\n${key}`
   return { dueShard: `${CHECKS}${shardOf(name, CHECK_SHARDS)}`, dueKey: timeKey(at, name) }
@@ -74,7 +74,10 @@ export const CHECK_SHARDS = 2
 /** Of an item that holds a document. */
 export const collectionOf = (pk: string): string => pk.slice('DOC#'.length)
 
-/** Runs that need people share the due index, so that listing them is cheap. Sorted by creation, as every list is. */
+/**
+ * Stuck and failed runs share the due index, so that listing them is cheap. Sorted by creation, as
+ * every list is.
+ */
 export function troubleIndex(
   runId: string,
   status: 'stuck' | 'failed',
@@ -97,7 +100,7 @@ export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({
 })
 export const tagPartition = (tag: string): string => `TAG#${tag}`
 
-/** For runs of workflows that are not listed: the runs of all of them, by their creation. */
+/** The partition of runs whose workflow is not listed, sorted by creation. */
 export const allKey = (runId: string, createdAt: number): Key => ({
   pk: `${ALL}${shardOf(runId)}`,
   sk: createdKey(runId, createdAt),
@@ -120,7 +123,10 @@ export function entryKeys({
 }
 
 export const DUE = 'DUE#'
-/** Runs that have to go are in the due index too, but not in the way of those that are overdue. */
+/**
+ * Removals share the due index, but under a prefix of their own, so that they do not delay overdue
+ * runs.
+ */
 export const REMOVALS = 'REMOVE#'
 export const REMOVAL_SHARDS = 4
 /** Where 0.1.0 had the runs of all workflows. */
@@ -128,14 +134,14 @@ export const LIST = 'LIST#'
 export const listOf = (workflow: string): string => `${LIST}${workflow}#`
 export const trouble = (status: 'stuck' | 'failed'): string => `TROUBLE#${status}#`
 
-/** Sorts by time; the hash parts runs of the same millisecond and is shorter than their ids. */
+/** Sorts by time; the hash separates runs of the same millisecond and is shorter than their ids. */
 function timeKey(time: number, runId: string): string {
   return `${timeText(time)}#${sha256(runId).toString('base64url').slice(0, 8)}`
 }
 
 /** Sorts before every key of that time. */
 export const timeText = (time: number): string => String(Math.max(0, Math.trunc(time))).padStart(13, '0')
-/** Of a key that begins with one. */
+/** The time in such a key. */
 export const timeOf = (key: string): number => Number(key.split('#', 1)[0])
 
 const shardOf = (runId: string, shards = SHARDS): number => sha256(runId)[31]! % shards

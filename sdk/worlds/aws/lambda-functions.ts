@@ -3,14 +3,17 @@ import type { Json } from '../../base/json.ts'
 import type { Functions } from '../../ports/world.ts'
 import type { SignedFetch } from './signed-fetch.ts'
 
-/** These will not go away by asking again. */
+/** Errors that a retry cannot fix. */
 const HOPELESS: Record<number, string> = {
   403: 'the runner may not invoke it; name it in the construct’s `invokes`',
   404: 'there is no such function',
   413: 'the payload is too large for Lambda',
 }
 
-/** `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a function finds it. */
+/**
+ * `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a
+ * function can read it.
+ */
 export class LambdaFunctions implements Functions {
   private readonly aws: SignedFetch
 
@@ -34,7 +37,7 @@ export class LambdaFunctions implements Functions {
         'x-amz-client-context': Buffer.from(JSON.stringify({ custom: { idempotencyKey } })).toString('base64'),
       },
       signal,
-      // The step's own retry policy decides about another attempt.
+      // The step's own retry policy decides whether to try again.
       attempts: 1,
     })
     const text = await response.text()
@@ -51,7 +54,7 @@ function refused(name: string, status: number, text: string): Error {
   return why ? new FatalError(message) : new Error(message)
 }
 
-/** What the function threw, as far as Lambda tells. */
+/** The function's error, as far as Lambda reports it. */
 function failed(name: string, answer: unknown): Error {
   const { errorType, errorMessage } = (answer ?? {}) as { errorType?: string; errorMessage?: string }
   const error = new Error(`function '${name}' failed: ${errorMessage ?? 'it did not say why'}`)

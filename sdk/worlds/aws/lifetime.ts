@@ -11,37 +11,42 @@ import type { RunItem } from './run-item.ts'
 /**
  * How DynamoDB's TTL clears up after a run, for nothing, and why nothing of an open run can expire (I8).
  *
- * The run item gets its `ttl` when the run ends. Setting one on each frame then would cost a write per frame, as much as
- * writing the journal did (16 write units would become 27 for a run of ten steps). So whatever a run owns gets its `ttl`
- * when it is written, and two things hold at any time:
+ * The run item gets its `ttl` when the run ends. Setting one on each frame then would cost a write
+ * per frame, as much as writing the journal did (16 write units would become 27 for a run of ten
+ * steps). So everything a run owns gets its `ttl` when it is written, and two statements hold at
+ * any time:
  *
  *  - everything the run owns stays at least until `keepUntil`, which is on the run item;
- *  - nobody gives the run up without a `keepUntil` beyond the time at which it will be looked at again.
+ * - no process releases the run without a `keepUntil` beyond the time of its next wake-up or check.
  *
- * Whoever needs a later `keepUntil` prolongs everything first and then says so in the change that gives the run up.
- * Whoever writes something for the run says under which `keepUntil`, and the change that makes it count is refused if
- * that is not the present one any more (`keptAsSeen`). So neither can overlook the other.
+ * A process that needs a later `keepUntil` first prolongs everything, then records it in the change
+ * that releases the run. A process that writes something for the run names the `keepUntil` it used,
+ * and the change that makes the write count is refused if `keepUntil` has changed since
+ * (`keptAsSeen`). So neither can miss the other.
  */
 const DAY = 86_400_000
-/** Longer means less upkeep for runs that wait for months, shorter less storage for what all the others leave behind. */
+/**
+ * A longer time means less upkeep for runs that wait for months; a shorter one less storage for
+ * ended runs.
+ */
 const AHEAD = 60 * DAY
 /** A run may be woken late, and take some time to end. */
 const MARGIN = 10 * DAY
-/** For a run that waits for people: nobody knows how long. Its end takes it back. */
+/** For a run that waits without a deadline. Its end removes this again. */
 const FOR_GOOD = Date.UTC(9999, 0)
 
 /** A run that waits without a time limit is looked at this often, only so that what it owns can be kept. */
 export const UPKEEP_MS = 30 * DAY
 
-/** A run in line is looked at this often, in case whoever was to tell it of its turn died on the way. */
-export const QUEUED_UPKEEP_MS = 3_600_000
+/** A queued run is checked this often, in case the process that should have granted its permit died. */
+export const QUEUED_CHECK_MS = 3_600_000
 
 export type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
 
 const keptUntil = (run: Kept): number => run.keepUntil ?? run.createdAt + AHEAD + run.retentionMs!
 const seconds = (ms: number): number => Math.ceil(ms / 1000)
 
-/** The `ttl` of what is written for a run now, in seconds; none for a run that is kept for good. */
+/** The `ttl` of what is written for a run now, in seconds; none for a run without a deadline. */
 export function ttlNow(run: Kept, now: number): number | undefined {
   return run.retentionMs === undefined ? undefined : seconds(Math.max(now + AHEAD + run.retentionMs, keptUntil(run)))
 }
@@ -52,13 +57,16 @@ export function ttlAfterEnd(run: Kept, endedAt: number): number | undefined {
 }
 
 /**
- * DynamoDB clears up within days, and knows nothing of S3. So runs that have objects, and runs that are to be kept for less than a day, are
- * removed by the sweeper when their time has come; see `removal.ts`.
+ * DynamoDB's TTL acts within days and does not reach S3. So the sweeper removes runs that have
+ * objects, and runs with a retention of less than a day; see `removal.ts`.
  */
 export const goesOnTime = ({ retentionMs, objects }: Pick<RunItem, 'retentionMs' | 'objects'>): boolean =>
   retentionMs !== undefined && (objects === true || retentionMs < DAY)
 
-/** Nobody has looked at the run for so long after it was due that what it owns may be gone, in part or whole. */
+/**
+ * No process has claimed the run for so long after it was due that DynamoDB may have removed some
+ * of its items.
+ */
 export const mayHaveExpired = (run: Kept, now: number): boolean =>
   run.retentionMs !== undefined && now >= keptUntil(run)
 
@@ -75,7 +83,10 @@ export function keepUntilStart({
   return retentionMs === undefined || wakeAt <= createdAt ? undefined : wakeAt + AHEAD + retentionMs
 }
 
-/** The `keepUntil` that a change needs, where it is another one. `lookAt`: when the run will be looked at next. */
+/**
+ * The `keepUntil` that a change needs, if it differs from the stored one. `lookAt`: the run's next
+ * check.
+ */
 export function neededKeepUntil(run: Kept, set: RunFields, lookAt: number | undefined): number | undefined {
   const { retentionMs } = run
   if (retentionMs === undefined) return undefined
@@ -88,8 +99,8 @@ export function neededKeepUntil(run: Kept, set: RunFields, lookAt: number | unde
 type Owned = Key & Partial<Record<'events' | 'body', unknown>>
 
 /**
- * Gives everything the run owns this lifetime: frames, messages, payloads, and the objects they point at. Returns those
- * attributes of the run item itself that point elsewhere from now on.
+ * Gives everything the run owns this lifetime: frames, messages, payloads, and the objects they
+ * point at. Returns those attributes of the run item itself that point elsewhere from now on.
  */
 export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<Partial<RunItem>> {
   const folder = keepUntil >= FOR_GOOD ? KEPT_PAYLOADS : RUN_PAYLOADS

@@ -29,7 +29,10 @@ import { unpack } from './payloads.ts'
 import { type RunItem, shownWakeAt } from './run-item.ts'
 import { type Budget, type IndexEntry, inChunks, merge, type Partition, type Range, shardsOf } from './shards.ts'
 
-/** A page ends here even if it is not full: a filter that hardly any run passes must not turn one call into a scan. */
+/**
+ * A page ends here even if it is not full: a filter that few runs match must not turn one call into
+ * a scan.
+ */
 const MOST_ENTRIES = 10_000
 const MOST_RUNS = 1_000
 
@@ -59,7 +62,10 @@ export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
   return cursor === undefined ? { runs } : { runs, cursor }
 }
 
-/** Runs in trouble have a place of their own, where counting costs little; how many are well, only all of them together could tell. */
+/**
+ * Runs in trouble have an index of their own, where counting is cheap. Healthy runs could only be
+ * counted by reading all.
+ */
 const MOST_COUNTED = 1_000
 
 export async function countTrouble(aws: Aws): Promise<RunCounts> {
@@ -76,14 +82,14 @@ export async function countTrouble(aws: Aws): Promise<RunCounts> {
 /** A run that is overdue, and where the due index has it. */
 export interface Overdue extends Wake {
   dueKey: string
-  /** How often it was told so far. */
-  told: number
+  /** How often the sweeper has sent it so far. */
+  sent: number
 }
 
 /**
- * The due index holds each run at the time it was to be woken plus a grace, and a claim does not touch it. So a run that
- * is in good hands is found here too, and left out because its lease lives; and one that has moved on since, because it
- * is not due.
+ * The due index holds each run at its wake-up time plus a grace, and a claim does not change the
+ * entry. So a run that a live runner holds is found here too; its lease excludes it. A run that has
+ * moved on since is excluded because it is not due.
  */
 export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Overdue[]> {
   const overdue: Overdue[] = []
@@ -96,14 +102,17 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
     for (const [i, item] of (await runItems(aws, entries)).entries()) {
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
       const { at: dueKey, runId } = entries[i]!
-      overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, told: item.told ?? 0 })
+      overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, sent: item.told ?? 0 })
       if (overdue.length === limit) return overdue
     }
   }
   return overdue
 }
 
-/** Documents that are due, earliest first. The index may be late; whoever looks at a document decides by the document. */
+/**
+ * Documents that are due, earliest first. The index may lag, so the caller decides by the document
+ * itself.
+ */
 export async function dueDocuments(
   aws: Aws,
   before: number,
@@ -118,7 +127,7 @@ export async function dueDocuments(
   return found
 }
 
-/** Not the newest: the index that led here is as late, and each run that is told of is looked at again. */
+/** Eventually consistent reads: the index lags as much, and each run is read again before it is sent. */
 const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | undefined)[]> =>
   getItems<RunItem>(
     aws,
@@ -138,7 +147,10 @@ function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
   }
 }
 
-/** The candidates, newest first. The partitions of former workflows may be many, and are asked only for what can be nowhere else. */
+/**
+ * The candidates, newest first. Partitions of former workflows may be many, so they are read only
+ * for runs that no other partition has.
+ */
 async function* entriesOf(aws: Aws, filter: RunFilter, range: Range, budget: Budget): AsyncGenerator<IndexEntry> {
   if (isTrouble(filter.status))
     return yield* merge(
@@ -162,8 +174,9 @@ async function* entriesOf(aws: Aws, filter: RunFilter, range: Range, budget: Bud
 const OF_ONE = { listed: [], isFull: false, formerUntil: 0 }
 
 /**
- * The narrowest places that have all the runs in question: those of a workflow, of a tag that not every run of its workflow has, and of runs whose
- * workflow is not listed. What a place cannot tell, the runs themselves do: `matches`.
+ * The narrowest partitions that contain all the runs in question: those of a workflow, of a tag
+ * that not every run of its workflow has, or of runs whose workflow is not listed. `matches`
+ * filters the rest by the runs themselves.
  */
 function partitionsOf(filter: RunFilter, listed: readonly Listed[], isFull: boolean): Partition[] {
   const { workflow, tag, idPrefix } = filter
@@ -178,7 +191,7 @@ function partitionsOf(filter: RunFilter, listed: readonly Listed[], isFull: bool
   ]
 }
 
-/** Of the workflow in question; or of these, of which only those count all whose runs have the tag. */
+/** The partitions of one workflow; or of all listed ones, without those whose common tags exclude them. */
 function workflowPartitions({ workflow, tag, idPrefix }: RunFilter, listed: readonly Listed[]): Partition[] {
   const asked =
     tag === undefined && workflow !== undefined ? [{ name: workflow }] : listed.filter((each) => each.tag === tag)
@@ -191,7 +204,7 @@ function workflowPartitions({ workflow, tag, idPrefix }: RunFilter, listed: read
 const hasTag = (tag: string | undefined): Expression | undefined =>
   tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } }
 
-/** By the partition of the run itself, or by what an entry says. */
+/** By the partition key of the run itself, or by the run id in an entry. */
 function idStartsWith(name: 'pk' | 'runId', prefix: string | undefined): Expression | undefined {
   if (prefix === undefined) return undefined
   return { text: `begins_with(#${name}, :prefix)`, values: { ':prefix': name === 'pk' ? partition(prefix) : prefix } }
@@ -221,7 +234,7 @@ function toSummary(item: RunItem): RunSummary {
   )
 }
 
-/** Runs of before are kept without what their errors have in common with others. */
+/** Runs of earlier versions are stored without the fingerprint that groups their errors into incidents. */
 const shortError = ({ workflow, why }: RunItem) => (why && !why.incident ? inShort(workflow, why) : why)
 
 const CURSOR = /^\d{13}#[\w-]{8}$/

@@ -3,17 +3,25 @@ import { put, queryPartition } from './items.ts'
 import type { Key } from './keys.ts'
 
 /**
- * Lists have a partition for each workflow, so that those of one need not read through those of the others. A list of all runs asks each of
- * these partitions, so only so many workflows are *listed*: entries `<workflow>`, and `<workflow>\n<tag>` for each tag that all its runs have.
- * A run of any other workflow has an entry in the partition of all (`allKey`) besides, for one write unit.
+ * Lists have a partition for each workflow, so that listing one does not read the runs of others. A
+ * list of all runs reads each of these partitions, so only a limited number of workflows is
+ * *listed*: entries `<workflow>`, and `<workflow>\n<tag>` for each tag that all its runs have. A
+ * run of any other workflow also has an entry in the partition of all (`allKey`), for one write
+ * unit.
  */
 const LISTED = 'LISTED'
 export const MOST_LISTED = 64
-/** The entry that says that this partition is in use, and until when that of before was. Names have no control characters. */
+/**
+ * The entry that says that this partition is in use, and until when the former one was. Names have
+ * no control characters.
+ */
 const MARK = '\n'
-/** Where each workflow that was ever used had an entry, before there was a limit. */
+/** Where every workflow had an entry before there was a limit. */
 const FORMER = 'WORKFLOWS'
-/** How long runners of before may be about after a deployment, who know nothing of the partition of all. */
+/**
+ * How long runners of the earlier version, which do not know the partition of all, may live on
+ * after a deployment.
+ */
 const DEPLOYING_MS = 86_400_000
 
 export interface Listed {
@@ -25,7 +33,7 @@ export interface Listing {
   listed: Listed[]
   /** Runs of other workflows are in the partition of all. */
   isFull: boolean
-  /** Runs that were created before may be in no other place than the partitions of former workflows. */
+  /** Runs created before then may only be in the partitions of former workflows. */
   formerUntil: number
 }
 
@@ -33,7 +41,10 @@ export class ListedWorkflows {
   private known = new Set<string>()
   private isFull = false
 
-  /** Before a run is made: one in a partition that no list asks would be in no list. Returns where it has to be besides. */
+  /**
+   * Called before a run is created: a run in a partition that no list reads would be in no list.
+   * Returns the further partitions it needs.
+   */
   async note(aws: Aws, workflow: string, commonTags: readonly string[] = []): Promise<{ inAll: boolean }> {
     const entries = [workflow, ...commonTags.map((tag) => `${workflow}\n${tag}`)]
     const missing = () => entries.filter((entry) => !this.known.has(entry))
@@ -52,7 +63,7 @@ export class ListedWorkflows {
   }
 }
 
-/** What a list has to ask. */
+/** The partitions that a list has to read. */
 export async function listing(aws: Aws): Promise<Listing> {
   return (await readListed(aws)) ?? { listed: await formerWorkflows(aws), isFull: false, formerUntil: 0 }
 }
@@ -70,7 +81,7 @@ async function readListed(aws: Aws): Promise<Listing | undefined> {
   return { listed, isFull: namesIn(listed) >= MOST_LISTED, formerUntil: mark.until ?? 0 }
 }
 
-/** Once in the life of a table. Two processes that do it at the same time write the same. */
+/** Runs once in the life of a table. Two processes that do it at the same time write the same. */
 async function begin(aws: Aws): Promise<Listing> {
   const former = await formerWorkflows(aws)
   const isFew = namesIn(former) <= MOST_LISTED

@@ -19,12 +19,18 @@ export interface MessageItem extends Key {
   life: string
   /** Token of the call that delivered it. */
   delivery: string
-  /** The run's stimulus counter when it was sent: one message sent after another has a higher one, whatever the clocks say. */
+  /**
+   * The run's stimulus counter when it was sent: of two messages sent one after the other, the
+   * later has the higher counter, whatever the clocks say.
+   */
   after: number
-  /** When it was sent: parts those that were under way together. Once there is a reply, when that was made. */
+  /**
+   * When it was sent: orders messages that were sent concurrently. Once there is a reply, when the
+   * reply was made.
+   */
   at: number
   body?: Packed | { s3: string }
-  /** What the run said to it, where it asked. */
+  /** The run's reply to an ask. */
   reply?: Packed | { s3: string }
   ttl?: number
 }
@@ -44,7 +50,7 @@ export async function putMessage(aws: Aws, run: AwsRun, message: Mail): Promise<
     ttl: ttlNow(run.item, now),
   }
   const written = await putIf(aws, item, freeSlot(run.item.life))
-  // Also one that was there before: whoever put it may have died before it counted.
+  // This covers an existing message too: its sender may have died before counting it.
   run.written.push({ pk: item.pk, sk: item.sk })
   if (written.ok || written.old?.delivery === item.delivery) return 'new'
   return written.old?.body === undefined ? 'consumed' : 'waiting'
@@ -75,7 +81,7 @@ export async function removeMessages(aws: Aws, runId: string, messageIds: readon
 }
 
 export async function consume(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
-  // Only where there is one: the engine also names messages that it made up itself.
+  // The condition skips absent messages: the engine also names messages that it made up itself.
   await inParallel(messageIds, (id) =>
     updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists),
   )
@@ -86,7 +92,7 @@ export async function putReply(aws: Aws, run: AwsRun, messageId: string, reply: 
   if (isObject(stored)) run.item.objects = true
   const { life } = run.item
   const isFirst = all(exists, { text: '#life = :life AND attribute_not_exists(#reply)', values: { ':life': life } })
-  // The journal has what it asked. An item has room for one of the two.
+  // The journal has the question. An item has room for one of the two.
   await updateIf(
     aws,
     { pk: partition(run.id), sk: messageKey(messageId) },

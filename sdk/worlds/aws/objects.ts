@@ -9,7 +9,7 @@ const TIMEOUT_MS = 30_000
 export interface ObjectStore {
   put(key: string, body: Uint8Array): Promise<void>
   get(key: string): Promise<Uint8Array>
-  /** All whose keys begin so, and of these only such as are meant. */
+  /** Removes all objects whose keys begin with the prefix, or those of them that the predicate selects. */
   removeAll(prefix: string, isMeant?: (key: string) => boolean): Promise<void>
 }
 
@@ -68,7 +68,10 @@ export class Objects implements ObjectStore {
   }
 }
 
-/** What callers tell errors apart by. Other refusals have 403 too: an expired token, say, which passes. */
+/**
+ * The error name that callers compare. Other refusals have status 403 too, such as an expired
+ * token, which can be retried.
+ */
 function nameOf(status: number, text: string): string {
   if (status === 503) return 'SlowDown'
   if (status === 404) return 'NoSuchKey'

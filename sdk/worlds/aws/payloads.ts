@@ -8,15 +8,15 @@ import { LOOK_FOR_WHAT_IS_GONE, UnreadableRunError } from '../../rules/limits.ts
 import { dataKey, partition } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** JSON as it lies in an attribute: as text, or deflated where that is smaller. */
+/** JSON as an attribute holds it: as text, or deflated where that is smaller. */
 export type Packed = string | Uint8Array
 
 /** Where a payload is: in the attribute itself, in an item or an S3 object of its own, or in a frame of the journal. */
 export type Stored = Packed | { item: string } | { s3: string } | { frame: number }
 
-/** Every update of the run item costs by its whole size, so only this much of a payload sits in it. */
+/** An update of the run item costs by its whole size, so only payloads up to this size are stored in it. */
 const SMALL = 256
-/** Shorter texts fit into a write unit anyway and are nicer to read. */
+/** Shorter texts fit into a write unit anyway and are easier to read. */
 const WORTH_DEFLATING = 600
 /** An item may have 400 KB, names and other attributes included. */
 const FITS_AN_ITEM = 350_000
@@ -34,13 +34,13 @@ export const unpackText = (packed: Packed): string =>
   typeof packed === 'string' ? packed : inflateRawSync(packed).toString()
 export const unpack = (packed: Packed): Json => JSON.parse(unpackText(packed)) as Json
 
-/** Whose payload it is. An id may be used again; when the run was created tells one from the other. */
+/** The run that owns the payload. An id may be reused; the creation time tells its runs apart. */
 export interface Owner {
   readonly id: string
   readonly createdAt: number
 }
 
-/** Whether a payload is in S3, which has to be told when it is to go. */
+/** Whether a payload is in S3, where only an explicit removal deletes it in time. */
 export const isObject = (stored: unknown): stored is { s3: string } =>
   typeof stored === 'object' && stored !== null && 's3' in stored
 
@@ -56,7 +56,10 @@ export class Payloads {
     this.table = table
   }
 
-  /** For the run item. The name is the content's hash: writing it twice is harmless, and never shortens its life. */
+  /**
+   * For the run item. The name is the content's hash: writing it twice is harmless and never
+   * shortens its lifetime.
+   */
   async storeBeside(run: Owner, value: unknown, ttl: number | undefined): Promise<Stored | undefined> {
     if (value === undefined) return undefined
     const packed = pack(value)
@@ -75,7 +78,7 @@ export class Payloads {
     return sizeOf(packed) > FITS_AN_ITEM ? this.upload(folderOf(run), packed) : packed
   }
 
-  /** For a document, which may be older than any run. */
+  /** For a document, which may outlive every run. */
   async storeForGood(value: Json): Promise<Packed | { s3: string }> {
     const packed = pack(value)
     return sizeOf(packed) > FITS_AN_ITEM ? this.upload('documents', packed) : packed
@@ -98,8 +101,9 @@ export class Payloads {
   }
 
   /**
-   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or put where
-   * nothing is cleared away. Returns where it is then; undefined for what is no object.
+   * The bucket's lifecycle rule removes objects of runs by age. An object that is still needed is
+   * copied in place, or moved to a folder without such a rule. Returns its new place; undefined if
+   * it is no object.
    */
   async renew(stored: unknown, folder: string): Promise<{ s3: string } | undefined> {
     if (!isObject(stored)) return undefined
@@ -109,13 +113,16 @@ export class Payloads {
     return { s3: after }
   }
 
-  /** Every object of runs with this id, also such as nothing points at, that were created by then; none of a later one, which may be about to begin. */
+  /**
+   * Removes every object of runs with this id that were created by then, referenced or not; none of
+   * a later run, which may be about to begin.
+   */
   async removeAll(runId: string, createdBy: number): Promise<void> {
     for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) {
       const prefix = `${folder}${runId}/`
       await this.objects.removeAll(prefix, (key) => {
         const [createdAt, hash] = key.slice(prefix.length).split('/')
-        // Those of 0.1.0 do not say of when their run was.
+        // Objects of 0.1.0 do not name the creation time of their run.
         return hash === undefined || Number(createdAt) <= createdBy
       })
     }
@@ -144,9 +151,9 @@ export class Payloads {
   }
 }
 
-/** The bucket clears these away by their age, and nothing else. */
+/** The bucket's lifecycle rule removes these by age. */
 export const RUN_PAYLOADS = 'runs/'
-/** Of runs that wait for people. */
+/** Payloads of runs that wait without a deadline. */
 export const KEPT_PAYLOADS = 'kept/'
 const folderOf = ({ id, createdAt }: Owner): string => `${RUN_PAYLOADS}${id}/${createdAt}`
 /** What the names of a run's payload items begin with; those of 0.1.0 are bare hashes. */

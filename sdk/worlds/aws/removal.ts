@@ -8,9 +8,12 @@ import { type Key, removalIndex, removalKey, runIdOf, runKey } from './keys.ts'
 import { goesOnTime } from './lifetime.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
 
-/** Says to the sweeper that everything of a run has to go at a time. A hint, as everything in the due index: the run itself says whether it is true. */
+/**
+ * Tells the sweeper to remove everything of a run at a time. A hint, as everything in the due
+ * index: the run itself decides.
+ */
 interface RemovalItem extends Key {
-  /** Of which run, where an id was used more than once. */
+  /** The life it belongs to, where an id was used more than once. */
   life: string
   createdAt: number
   tags?: string[]
@@ -21,12 +24,15 @@ interface RemovalItem extends Key {
   ttl: number
 }
 
-/** How long DynamoDB leaves a hint alone that nobody has looked at. */
+/** How long DynamoDB keeps a hint that the sweeper has not processed. */
 const HINT_KEPT_MS = 60 * 86_400_000
-/** For a run that was let go on, or whose end is still under way. */
+/** For a run that was retried, or whose end is not complete yet. */
 const LATER_MS = 3_600_000
 
-/** Before the run has ended: a hint that comes to nothing does no harm, and none at all would leave objects behind. */
+/**
+ * Written before the run has ended: a superfluous hint does no harm, but a missing one would leave
+ * objects behind.
+ */
 export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Promise<void> {
   if (!goesOnTime(run)) return
   const runId = runIdOf(run.pk)
@@ -45,7 +51,10 @@ export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Prom
   })
 }
 
-/** `erase` takes everything that is stored of a run, the hint included. One that fails leaves its hint, and the others go. */
+/**
+ * `erase` removes everything stored of a run, the hint included. If it fails for one run, its hint
+ * stays and the others go on.
+ */
 export async function removeOnTime(
   aws: Aws,
   keys: readonly Key[],
@@ -71,7 +80,7 @@ async function removeOne(
   const { pk, sk } = hint
   const id = runIdOf(pk)
   const now = aws.clock.now()
-  // DynamoDB was faster, or a later run has the id.
+  // DynamoDB's TTL was faster, or a later run has the id.
   if (run?.life !== hint.life) await eraseOwned(aws, { ...hint, id, hasObjects: hint.objects === true })
   else if (isGone(run, now)) await erase(toRun(run))
   else {

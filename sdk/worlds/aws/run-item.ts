@@ -26,22 +26,22 @@ export interface RunItem extends Key {
   generation?: number
   attempt?: number
   baseSeq?: number
-  /** The journal is at least this long: as of the last time somebody gave the run up. */
+  /** The journal is at least this long: its length when the run was last released. */
   lastSeq?: number
   wakeAt?: number
-  /** It waits for messages only: its `wakeAt` is for upkeep and nobody's business. */
+  /** It waits for messages only: its `wakeAt` is for upkeep and is not shown. */
   untimed?: boolean
-  /** How often the sweeper has told the runners of it since. */
+  /** How often the sweeper has sent it to the runners since. */
   told?: number
   /** The wake-up for which a schedule was armed. */
   armedAt?: number
   leaseUntil?: number
-  /** Claims since the run was last given up in good order. */
+  /** Claims since the run was last released cleanly. */
   claims?: number
   spared?: number
   /** Token of the claim that holds the run. */
   claim?: string
-  /** Token of the last change that gave the run up, ended, parked or revived it. */
+  /** Token of the last change that released, ended, parked or revived it. */
   commit?: string
   waitingFor?: Packed
   input?: Stored
@@ -49,7 +49,7 @@ export interface RunItem extends Key {
   reparse?: true
   output?: Stored
   error?: Stored
-  /** The error in short, for lists: the whole of it may lie elsewhere. */
+  /** The error in short, for lists; the full error may be stored elsewhere. */
   why?: ShortError & { at?: number }
   progress?: Stored
   heartbeat?: Stored
@@ -61,7 +61,7 @@ export interface RunItem extends Key {
   endedAt?: number
   retentionMs?: number
   trace?: string
-  /** What it has to pass before it starts, and how much of that it has. */
+  /** What admits the run before it starts, and how far admission has come. */
   admission?: Admission | undefined
   passed?: number | undefined
   /** It has an entry in the partition of all. */
@@ -76,7 +76,7 @@ export interface RunItem extends Key {
 /** A run as the rules see it, and the item behind it. */
 export interface AwsRun extends StoredRun {
   readonly item: RunItem
-  /** What was written for the run under this view of it, and does not count yet. */
+  /** What was written for the run under this view of it, and is not yet committed. */
   readonly written: Key[]
 }
 
@@ -122,12 +122,12 @@ export function toRun(item: RunItem): AwsRun {
   }
 }
 
-/** When somebody is to look at it, as far as that is anybody's business. */
+/** When a runner is to claim it next, as far as users should see it. */
 export function shownWakeAt({ status, leaseUntil, untimed, wakeAt }: RunItem): number | undefined {
   return status === 'stuck' ? undefined : (leaseUntil ?? (untimed ? undefined : wakeAt))
 }
 
-/** `load` finds a payload, wherever it is. */
+/** `load` reads a payload from wherever it is stored. */
 export async function toRecord(
   item: RunItem,
   load: (stored: Stored | undefined) => Promise<Json | undefined>,

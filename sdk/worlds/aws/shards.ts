@@ -26,23 +26,26 @@ export interface Range {
   pageSize: number
 }
 
-/** How many entries may be read. What is left out by a filter is read and paid for all the same. */
+/** How many entries may be read. Entries that a filter drops are read and paid for too. */
 export interface Budget {
   left: number
-  /** Where reading ended, if it did before the end: everything on this side of it was looked at. */
+  /** Where reading stopped early: everything on this side of it was read. */
   stoppedAt?: string
 }
 
 export interface IndexEntry {
   pk: string
   runId: string
-  /** Of the item that it is the entry of. */
+  /** The sort key of the item that this entry belongs to. */
   sk: string
   /** The sort key. */
   at: string
 }
 
-/** The entries of all these partitions as one sequence, read as far as the reader goes or the budget lasts. */
+/**
+ * The entries of all these partitions as one sequence, read as far as the caller iterates or the
+ * budget lasts.
+ */
 export async function* merge(
   aws: Aws,
   partitions: readonly Partition[],
@@ -56,7 +59,8 @@ export async function* merge(
       await Promise.all(hungry.map((reader) => reader.nextPage(budget)))
       continue
     }
-    // Up to here all of them were looked through. What others have in hand on this side of it is still shown, or it would be in no page.
+    // Reading stops here. Entries of other partitions before this point are still returned: the
+    // next page would skip them.
     if (hungry.length > 0)
       budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
     let first: Reader | undefined
@@ -64,13 +68,13 @@ export async function* merge(
       if (reader.head && (!first || comesBefore(reader.head.at, first.head!.at, range))) first = reader
     if (!first || (budget.stoppedAt !== undefined && comesBefore(budget.stoppedAt, first.head!.at, range))) return
     const entry = first.take()
-    // A run may be in two of them.
+    // A run may have entries in two of them.
     for (const reader of readers) if (reader.head?.at === entry.at && reader.head.runId === entry.runId) reader.take()
     yield entry
   }
 }
 
-/** So that what the entries stand for can be read in batches. */
+/** Groups the entries, so that their runs can be read in batches. */
 export async function* inChunks(entries: AsyncIterable<IndexEntry>, size: number): AsyncGenerator<IndexEntry[]> {
   let chunk: IndexEntry[] = []
   for await (const entry of entries) {
@@ -93,7 +97,7 @@ class Reader {
   private entries: IndexEntry[] = []
   private start: Record<string, unknown> | undefined
   private isRead = false
-  /** The last key that was looked at, whether or not it passed the filter. */
+  /** The last key read, whether or not it passed the filter. */
   readTo: string
 
   constructor(aws: Aws, partition: Partition, range: Range) {

@@ -11,19 +11,20 @@ export interface SignedRequest {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   body?: Uint8Array | string
   headers?: Record<string, string>
-  /** Nobody wants the answer any more. */
+  /** The caller no longer needs the answer. */
   signal?: AbortSignal
   /** How long each attempt may take. */
   timeoutMs?: number
-  /** How often it may be made in all; 1 for what must not be repeated here. */
+  /** How many attempts in all; 1 for a request that must not be repeated here. */
   attempts: number
 }
 
 const FIRST_PAUSE_MS = 50
 
 /**
- * For the few requests to S3, Lambda and where secrets are kept, and in Lambda to SQS and Scheduler: their SDK clients would be a third of the runner's bundle, and so of its cold
- * start. Region, credentials and what signs come from where the SDK has them.
+ * For the few requests to S3, Lambda and the secret stores, and inside Lambda to SQS and Scheduler:
+ * their SDK clients would be a third of the runner's bundle, and so of its cold start. Region,
+ * credentials and the signer come from where the SDK has them.
  */
 export class SignedFetch {
   private readonly config: DynamoDBClient['config']
@@ -89,7 +90,7 @@ export class SignedFetch {
   }
 }
 
-/** Whether asking again may help. The services with JSON protocols say "too many" with a 400. */
+/** Whether a retry may help. Services with JSON protocols report throttling as a 400. */
 async function passes(response: Response): Promise<boolean> {
   if (response.status >= 500 || response.status === 429) return true
   return response.status === 400 && /Throttl|TooManyRequests/.test(await response.clone().text())

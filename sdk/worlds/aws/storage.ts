@@ -29,7 +29,7 @@ import {
   runKey,
   tagKey,
 } from './keys.ts'
-import { keepUntilStart, mayHaveExpired, QUEUED_UPKEEP_MS, ttlNow } from './lifetime.ts'
+import { keepUntilStart, mayHaveExpired, QUEUED_CHECK_MS, ttlNow } from './lifetime.ts'
 import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import {
@@ -50,7 +50,10 @@ import { findTask, putTask, toTask, writeTask } from './task-items.ts'
 import { scheduledFor } from './wakeups.ts'
 import { watchRun } from './watch.ts'
 
-/** Runs, journals and mail in one DynamoDB table. There is no transaction: the rules say in which order things are written. */
+/**
+ * Runs, journals and inboxes in one DynamoDB table. There are no transactions; the rules fix the
+ * order of writes.
+ */
 export class DynamoStorage implements Storage {
   private readonly aws: Aws
   private readonly claims = new Claims()
@@ -77,7 +80,7 @@ export class DynamoStorage implements Storage {
   }
 
   async wake(wakes: Wake[]): Promise<Wake[]> {
-    // Whoever sends what is left tries once more, and knows what to do then.
+    // The caller that resends the rest tries once more and handles the result.
     return wakes.length === 0
       ? wakes
       : this.aws.wake(wakes).then(
@@ -91,7 +94,7 @@ export class DynamoStorage implements Storage {
     return item && !isGone(item, this.now()) ? toRun(item) : undefined
   }
 
-  /** The claim of that epoch, also if another process made it; undefined if there is a newer one. */
+  /** The claim of that epoch, also if another process made it; undefined if there is a newer claim. */
   held(runId: string, epoch: number): AwsRun | undefined | Promise<AwsRun | undefined> {
     const known = this.claims.find(runId, epoch)
     return known
@@ -142,10 +145,11 @@ export class DynamoStorage implements Storage {
   /** One Query: frames and messages are neighbours. */
   async load(run: AwsRun): Promise<{ heading?: Frame; frames: Frame[]; inbox: Mail[] }> {
     const { aws } = this
-    // Better no run at all than one that takes steps again whose results have expired.
+    // Refuses to load a run whose results have expired: it would run those steps again.
     if (mayHaveExpired(run.item, this.now())) {
       throw new UnreadableRunError(
-        `run '${run.id}' was due long ago and nobody took it up, so parts of its history may have expired. Terminate it and start it anew; its past steps may run a second time`,
+        `run '${run.id}' was due long ago and no runner took it up, so parts of its history may have expired. ` +
+          'Terminate it and start it anew; its past steps may run a second time',
       )
     }
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
@@ -162,7 +166,7 @@ export class DynamoStorage implements Storage {
     return { frames, inbox, ...(heading && { heading }) }
   }
 
-  /** They have their time to live, and cost nothing to be cleared away. */
+  /** Their time to live removes them at no cost. */
   dropFrames(): void {}
 
   putMessage(run: AwsRun, message: Mail): Promise<'new' | 'waiting' | 'consumed'> {
@@ -257,8 +261,8 @@ export class DynamoStorage implements Storage {
   private async newItem(run: NewRun): Promise<RunItem> {
     const { payloads, thresholds } = this.aws
     const now = this.now()
-    // Whoever is in line is told when its turn comes; the sweeper looks whether that was forgotten.
-    const lookAt = run.status === 'queued' ? now + QUEUED_UPKEEP_MS : run.wakeAt
+    // A queued run is woken when it gets its permit; the sweeper checks whether that was missed.
+    const lookAt = run.status === 'queued' ? now + QUEUED_CHECK_MS : run.wakeAt
     const keepUntil = keepUntilStart(run)
     const ttl = ttlNow({ ...run, keepUntil }, now)
     const stored = (value: unknown) => payloads.storeBeside(run, value, ttl)
@@ -294,7 +298,10 @@ export class DynamoStorage implements Storage {
     }
   }
 
-  /** For lists. An entry that stands for no run, because the id was taken or the run is gone, is passed over there. */
+  /**
+   * For lists. A list skips an entry whose run does not exist, because the id was taken or the run
+   * was erased.
+   */
   private async putEntries(
     { id, tags, commonTags = [] }: NewRun,
     { createdAt, inAll, ...item }: RunItem,

@@ -10,13 +10,19 @@ import type { AwsRun } from './run-item.ts'
 import { inChunks, merge, shardsOf } from './shards.ts'
 
 const FIRST_PAUSE_MS = 60_000
-/** Short enough for a run whose runner has died after it was told so often. */
+/** Short enough for a run whose runner died after many sends. */
 const LONGEST_PAUSE_MS = 900_000
 
-/** How long a run that was told is given before it is told again: a queue that is behind does not get shorter by more messages. */
-export const pauseAfter = (told: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** told)
+/**
+ * How long the sweeper waits before it sends a run again: more messages do not shorten a queue that
+ * is behind.
+ */
+export const pauseAfter = (sent: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** sent)
 
-/** The sweeper's function has 55 seconds, and the removals what the others leave of them, but for what the last runs need. */
+/**
+ * The sweeper's function has 55 seconds. Removals get what the wake-ups leave of them, minus time
+ * for the last runs.
+ */
 const REMOVING_MS = 45_000
 
 export interface Sweeping {
@@ -27,10 +33,11 @@ export interface Sweeping {
 }
 
 /**
- * Tells the runners of every run that is overdue, at most so many, and moves each on in the due index to when it is to be told next. So a
- * sweep reads what it has something to say about, and not what it said a minute ago. A sweep that dies in between tells some again.
+ * Sends overdue runs to the runners, up to a limit, and moves each in the due index to the time of
+ * its next send. So a sweep reads only runs it has to send. A sweep that dies in between sends some
+ * of them again.
  *
- * Runs that have to go by now are removed on the way.
+ * Runs that are due for removal are removed on the way.
  */
 export async function sweep(
   aws: Aws,
@@ -40,9 +47,10 @@ export async function sweep(
   const now = aws.clock.now()
   const overdue = await overdueRuns(aws, now, limit)
   await tell(overdue)
-  await inParallel(overdue, ({ runId, dueKey, told }) =>
-    // Refused when the run has been given up again since, which put it where it belongs.
-    updateIf(aws, runKey(runId), change({ ...dueIndex(runId, now + pauseAfter(told)), told: told + 1 }), {
+  await inParallel(overdue, ({ runId, dueKey, sent }) =>
+    // The condition fails if a runner has released the run since, and so set its place in the index
+    // itself.
+    updateIf(aws, runKey(runId), change({ ...dueIndex(runId, now + pauseAfter(sent)), told: sent + 1 }), {
       text: '#dueKey = :seen',
       values: { ':seen': dueKey },
     }),
@@ -52,7 +60,7 @@ export async function sweep(
   return overdue
 }
 
-/** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
+/** Removes runs that are due for it, oldest first, as far as there is time: the next sweep goes on. */
 async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
   const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
   for await (const entries of inChunks(
@@ -63,7 +71,7 @@ async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink,
       aws,
       entries.map(({ runId, sk }) => ({ ...runKey(runId), sk })),
       erase,
-      // It is due again in a minute, and must not keep the others from going.
+      // It is due again in a minute, and must not block the removal of others.
       (runId, error) =>
         log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
     )

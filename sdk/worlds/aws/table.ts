@@ -1,6 +1,6 @@
 /**
- * The one table, for whoever creates it: the tests through the SDK, the CDK construct for everybody else. On demand,
- * because idle runs should cost nothing but storage.
+ * The one table, for the code that creates it: the tests through the SDK, deployments through the
+ * CDK construct. On demand, because idle runs should cost nothing but storage.
  */
 export const TABLE = {
   partitionKey: 'pk',
@@ -9,7 +9,7 @@ export const TABLE = {
   indexes: [
     /** Sparse: a run is in it while a wake-up is expected, or while it is in trouble. */
     { name: 'due', partitionKey: 'dueShard', sortKey: 'dueKey', include: undefined },
-    /** Only what never changes is projected, so that no change of a run ever writes to this index. */
+    /** Only attributes that never change are projected, so that no change of a run writes to this index. */
     { name: 'list', partitionKey: 'listShard', sortKey: 'listKey', include: ['workflow', 'tags'] },
   ],
 } as const

@@ -8,17 +8,20 @@ import { ttlNow } from './lifetime.ts'
 import { isObject, type Packed, type Stored } from './payloads.ts'
 import type { AwsRun } from './run-item.ts'
 
-/** So that a worker that repeats itself gets the right answer. */
+/** A settled task is kept this long, so that a worker that repeats its call gets the right answer. */
 const SETTLED_KEPT_MS = 86_400_000
 
-/** A task as the table holds it. The input is apart from what changes, so that it is written once. */
+/**
+ * A task as the table holds it. The input is stored apart from what changes, so that it is written
+ * once.
+ */
 export interface TaskItem extends Key {
   version: number
   /** Token of the call that wrote it. */
   writer: string
   body: Packed | { s3: string }
   input?: Stored
-  /** Only of a settled one: an open task is taken back when its run ends, and not before (I8). */
+  /** Only of a settled task: an open task is withdrawn when its run ends, and not before (I8). */
   ttl?: number
 }
 
@@ -33,7 +36,10 @@ export async function inputOf(aws: Aws, runId: string, { input }: TaskItem): Pro
   return input === undefined ? undefined : aws.payloads.load(runId, input as Exclude<Stored, { frame: number }>)
 }
 
-/** Puts a new task where none is, or in the place of an older one. Returns the one that is there instead, if that was it. */
+/**
+ * Puts a new task where there is none, or in the place of an older one. Returns the existing task
+ * instead, if it is the same.
+ */
 export async function putTask(
   aws: Aws,
   run: AwsRun,
@@ -52,7 +58,7 @@ export async function putTask(
   return { ok: false, there: written.old && (await toTask(aws, written.old)) }
 }
 
-/** The item as it is then; undefined when somebody else has changed it since it was read. */
+/** The item after the write; undefined if another process has changed it since it was read. */
 export async function writeTask(aws: Aws, task: Task): Promise<TaskItem | undefined> {
   const writer = newToken()
   const body = await aws.payloads.storeInside({ id: task.runId, createdAt: task.life }, task)

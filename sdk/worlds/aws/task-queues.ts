@@ -13,18 +13,18 @@ import type { Clock } from '../../ports/world.ts'
 import type { Task } from '../../tasks/task.ts'
 import { payloadOf, type TaskPayload } from '../../tasks/wire.ts'
 
-/** SQS takes no more, though some stand-ins do. */
+/** The limit of SQS, though some stand-ins take more. */
 const LONGEST_DELAY_S = 900
 const LONGEST_POLL_S = 20
 const LONGEST_HIDING_S = 43_200
 const MOST_MESSAGES = 10
-/** A message takes 1 MiB; what is too large for it is fetched by asking for the task. */
+/** A message takes 1 MiB; a worker fetches larger inputs by asking for the task. */
 const MOST_INPUT_BYTES = 200_000
 const MOST_BYTES = 1_000_000
-/** How long whoever received a notice has to act on it. */
+/** How long a process that received a notice has to act on it. */
 const ACT_WITHIN_S = 30
 
-/** What lies in a queue: the task as the protocol shows it, for workers that read the queue themselves. */
+/** What a queue holds: the task as the protocol shows it, for workers that read the queue themselves. */
 export type QueuedTask = TaskPayload & {
   /** The input was too large to come along. */
   input_omitted?: true
@@ -33,7 +33,7 @@ export type QueuedTask = TaskPayload & {
   not_before?: string
 }
 
-/** One queue per type of task. A message says where to look; the truth is in the table. */
+/** One queue per type of task. A message is a hint; the table decides. */
 export class TaskQueues {
   private readonly sqs: SQSClient
   private readonly clock: Clock
@@ -72,8 +72,8 @@ export class TaskQueues {
   }
 
   /**
-   * One type is waited for as SQS does it best, in one long call. Several are asked together and briefly: what arrives
-   * for one must not wait for the others.
+   * One type is awaited with a long poll. Several types are polled together and briefly, so that a
+   * message of one does not wait for the others.
    */
   async receive(
     types: readonly string[],
@@ -94,7 +94,7 @@ export class TaskQueues {
     }
   }
 
-  /** Not to be seen until then. */
+  /** Hides the message until then. */
   async hideUntil(notice: TaskNotice, time: number): Promise<void> {
     await this.hide(notice, Math.min(LONGEST_HIDING_S, Math.max(0, Math.ceil((time - this.clock.now()) / 1_000))))
   }
@@ -111,7 +111,7 @@ export class TaskQueues {
     )
   }
 
-  /** The message may be gone or in other hands by now. That is no matter: the table knows. */
+  /** The message may be gone or received elsewhere by now. That does no harm: the table decides. */
   private async ofMessage(
     type: string,
     receipt: string | undefined,
@@ -161,7 +161,7 @@ export class TaskQueues {
   }
 }
 
-/** SQS refuses two characters that JSON can have; escaped, they are the same JSON. */
+/** SQS refuses two characters that JSON allows; escaped, they are the same JSON. */
 function asMessage(body: QueuedTask): string {
   return JSON.stringify(body).replaceAll(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
 }

@@ -11,7 +11,7 @@ import { findTask, inputOf, toTask, writeTask } from './task-items.ts'
 /** A queue keeps a message for 14 days. */
 const HAND_OUT_AGAIN_MS = 10 * 86_400_000
 
-/** Tasks in the table, and one queue per type to wait at. The table is written first, always (I5). */
+/** Tasks in the table, and one queue per type for polling. The table is always written first (I5). */
 export class DynamoTaskStore implements TaskStore {
   readonly isOpenToWorkers = true
   readonly handOutAgainMs = HAND_OUT_AGAIN_MS
@@ -26,7 +26,10 @@ export class DynamoTaskStore implements TaskStore {
   refusal(type: string): string | undefined {
     const { queues } = this.aws
     if (queues.has(type)) return undefined
-    return `there is no queue for tasks of type '${type}'; add it to the construct's taskTypes and deploy again. There are: ${queues.types.join(', ') || 'none'}`
+    return (
+      `there is no queue for tasks of type '${type}'; add it to the construct's taskTypes and deploy ` +
+      `again. There are: ${queues.types.join(', ') || 'none'}`
+    )
   }
 
   async get(taskId: string): Promise<Task | undefined> {

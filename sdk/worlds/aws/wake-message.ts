@@ -1,6 +1,6 @@
 import type { Wake } from '../../ports/world.ts'
 
-/** What travels through the queue, sent by us or by a schedule. */
+/** The body of a wake-up in the queue, sent by us or by a schedule. */
 export function writeWake({ runId, at }: Wake): string {
   return JSON.stringify({ runId, at })
 }
@@ -11,7 +11,10 @@ export function readWake(body: string): Wake {
   return { runId, at }
 }
 
-/** How much of the wait is left when a wake-up arrives, in milliseconds. A schedule's is early on purpose. */
+/**
+ * How much of the wait is left when a wake-up arrives, in milliseconds. A schedule fires early on
+ * purpose.
+ */
 export function remaining({ at }: Wake, now: number): number {
   return Math.max(0, at - now)
 }

@@ -20,18 +20,18 @@ export interface WakeupTargets {
   queueUrl: string
   queueArn: string
   schedulerGroup: string
-  /** What Scheduler may be to send to the queue. */
+  /** The role that Scheduler assumes to send to the queue. */
   schedulerRoleArn: string
-  /** The name of the runner's function, for those who may call it. */
+  /** The name of the runner's function, for processes that may invoke it. */
   runner?: string
   /** Called when Scheduler refuses a schedule. The sweeper wakes that run, about two minutes late. */
   onRefusedSchedule?: (wake: Wake, error: Error) => void
 }
 
-/** SQS takes no more, though some stand-ins do. */
+/** The limit of SQS, though some stand-ins take more. */
 const LONGEST_DELAY_S = 900
 const BATCH = 10
-/** Shorter than this is waited for on the spot: SQS counts in whole seconds. */
+/** Shorter waits are waited out on the spot: SQS counts in whole seconds. */
 const LAST_PART_MS = 1_000
 
 /** Short waits are delayed messages; long ones are schedules that put an early message into the same queue. */
@@ -60,7 +60,7 @@ export class AwsWakeups implements Wakeups {
     this.targets = targets
     this.clock = clock
     this.thresholds = thresholds
-    // What a schedule leaves must be short enough for SQS, or the wait would go from schedule to schedule.
+    // What a schedule leaves must fit an SQS delay, or the wait would go from schedule to schedule.
     if (thresholds.leadMs >= thresholds.longWaitMs) throw new Error('leadMs must be less than longWaitMs')
   }
 
@@ -79,14 +79,14 @@ export class AwsWakeups implements Wakeups {
   get handOver(): Wakeups['handOver'] {
     const { runner } = this.targets
     if (runner === undefined) return undefined
-    // The event that the queue would send it.
+    // The same event that the queue would send.
     return async (wake, signal) => {
       const event = { Records: [{ messageId: `handed over ${wake.runId}`, body: writeWake(wake) }] }
       await this.functions.invoke(runner, event, { idempotencyKey: wake.runId, signal })
     }
   }
 
-  /** Takes back what was armed for a later time. */
+  /** Cancels schedules that were armed for a later time. */
   async cancel(wakes: Wake[]): Promise<void> {
     await inParallel(wakes, async (wake) => {
       try {
@@ -94,15 +94,16 @@ export class AwsWakeups implements Wakeups {
           new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }),
         )
       } catch (error) {
-        // One that stays fires for nothing, which does no harm (I5).
+        // A schedule that stays fires for nothing, which does no harm (I5).
         if (!(error instanceof ResourceNotFoundException)) this.swallowRefusal(wake, error)
       }
     })
   }
 
   /**
-   * For a runner that has received a wake-up: true once the run is due, false if that is still some time off and the
-   * wake-up is on its way again. The last part of a second is waited for here, so that a wake is exact and never early.
+   * For a runner that has received a wake-up: true once the run is due; false if it is not yet, in
+   * which case the wake-up has been sent again. The last part of a second is waited for here, so
+   * that a wake-up is exact and never early.
    */
   async isDue(wake: Wake): Promise<boolean> {
     const left = remaining(wake, this.clock.now())
@@ -133,18 +134,18 @@ export class AwsWakeups implements Wakeups {
     const { Failed = [] } = await this.sqs.send(
       new SendMessageBatchCommand({ QueueUrl: this.targets.queueUrl, Entries: entries }),
     )
-    // One by one the rest gets the SDK's retries, and an error that says what is wrong.
+    // Sent one by one, the rest gets the SDK's retries and a specific error.
     await inParallel(Failed, ({ Id }) => this.sendOne(wakes[Number(Id)]!))
   }
 
-  /** Rounded down: it is better to arrive within the last second and wait there than to be late by up to one. */
+  /** Rounded down: arriving within the last second and waiting is better than being up to a second late. */
   private delay(wake: Wake): number {
     return Math.min(Math.floor(remaining(wake, this.clock.now()) / 1000), LONGEST_DELAY_S)
   }
 
   private async arm(wake: Wake): Promise<void> {
     const { schedulerGroup, queueArn, schedulerRoleArn } = this.targets
-    // AWS refuses a time that has passed.
+    // AWS refuses a time in the past.
     const at = Math.max(wake.at - this.thresholds.leadMs, this.clock.now() + 1_000)
     try {
       await this.scheduler.send(
@@ -159,41 +160,49 @@ export class AwsWakeups implements Wakeups {
         }),
       )
     } catch (error) {
-      // Armed already, by an earlier attempt or by another runner.
+      // An earlier attempt or another runner has armed it already.
       if (!(error instanceof ConflictException)) this.swallowRefusal(wake, error)
     }
   }
 
   /**
-   * Scheduler has no room, and the SDK's retries have not helped. The run is in the due index since before it was to be armed, so the
-   * sweeper wakes it, a minute or two late. To throw would be to fail a start or a commit that is in the table already.
+   * Scheduler refused, and the SDK's retries did not help. The run was in the due index before this
+   * call, so the sweeper wakes it, a minute or two late. Throwing would fail a start or commit that
+   * is already in the table.
    */
   private swallowRefusal(wake: Wake, error: unknown): void {
     if (!REFUSALS.has((error as Error).name)) throw error
     const { runId, at } = wake
     this.log(
       'warn',
-      `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little late. ${error}`,
+      `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little ` +
+        `late. ${error}`,
       { runId, at },
     )
     this.targets.onRefusedSchedule?.(wake, error as Error)
   }
 }
 
-/** By name: clients differ in their classes. */
+/** Compared by name: the clients' error classes differ. */
 const REFUSALS: ReadonlySet<string> = new Set(['ServiceQuotaExceededException', 'ThrottlingException'])
 
-/** A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is made of. */
+/**
+ * A name that every process derives alike: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is
+ * made of.
+ */
 export function scheduleName({ runId, at }: Wake): string {
   return `wake-${createHash('sha256').update(`${at} ${runId}`).digest('base64url')}`
 }
 
-/** The time for which a schedule will be armed, if the wait is long enough for one; noted so that it can be taken back. */
+/**
+ * The time for which a schedule is armed, if the wait is long enough for one; noted so that it can
+ * be cancelled.
+ */
 export function scheduledFor({ longWaitMs }: Thresholds, wakeAt: number, now: number): number | undefined {
   return wakeAt - now >= longWaitMs ? wakeAt : undefined
 }
 
-/** The schedule that was armed for the run and will not be needed; one that has fired by now is gone by itself. */
+/** The armed schedule that is no longer needed; one that has fired by now is gone by itself. */
 export function obsoleteSchedule(
   { leadMs }: Thresholds,
   { pk, armedAt }: RunItem,

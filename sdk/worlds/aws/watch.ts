@@ -6,9 +6,9 @@ import { runKey } from './keys.ts'
 type Seen = Pick<RunRecord, 'epoch' | 'stimulus'>
 
 /**
- * DynamoDB does not call back, so this looks at the run item, at first often and then less so. A holder knows what it
- * has seen. For everybody else the first look always reports: what happened between the caller's own look and ours
- * would otherwise go unnoticed.
+ * DynamoDB does not call back, so this polls the run item, often at first and then less. A runner
+ * that holds the run passes what it has seen. For other callers the first poll always reports a
+ * change: otherwise a change between the caller's own read and the first poll would be missed.
  */
 export function watchRun(aws: Aws, runId: string, onChange: () => void, seen?: Seen): () => void {
   const { first, most } = aws.thresholds.pollMs
@@ -32,7 +32,8 @@ export function watchRun(aws: Aws, runId: string, onChange: () => void, seen?: S
         onChange()
       }
     } catch {
-      // Watching is a convenience: whoever needs certainty asks the store and hears the error there. The next look may do better.
+      // Watching is a convenience: a caller that needs certainty asks the store and gets the error
+      // there. The next poll may succeed.
     }
     arm()
   }
@@ -43,7 +44,7 @@ export function watchRun(aws: Aws, runId: string, onChange: () => void, seen?: S
   }
 }
 
-/** Changes with everything that a message, a claim, a commit or an end does to the run item. */
+/** Changes with every message, claim, commit or end of the run. */
 async function fingerprint(aws: Aws, runId: string, isHolder: boolean): Promise<string> {
   const { Item } = await aws.db.send(
     new GetCommand({

@@ -30,17 +30,17 @@ export interface AwsWorldConfig extends WakeupTargets {
   /** The queue of each type of task, by its URL. */
   taskQueues?: Record<string, string>
   clients?: AwsClients
-  /** In the place of the bucket. */
+  /** Replaces the bucket. */
   objects?: ObjectStore
   clock?: Clock
   ids?: Ids
   log?: LogSink
   thresholds?: Partial<Thresholds>
-  /** Where the HTTP API can be reached, for the URLs of callbacks. */
+  /** Where the HTTP API is reachable, for the URLs of callbacks. */
   publicUrl?: string | undefined
 }
 
-/** Limiters that one sweep checks. The others are next, a minute later. */
+/** How many limiters one sweep checks. The next sweep, a minute later, checks the others. */
 const MOST_LIMITERS = 1_000
 
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
@@ -90,8 +90,8 @@ export class AwsWorld implements World {
   }
 
   /**
-   * Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`.
-   * `onUnchecked`: how many limiters could not be checked, if any.
+   * Sends overdue runs to the runners again, up to a limit, and removes runs that are due for
+   * removal; see `sweeping.ts`. `onUnchecked`: how many limiters could not be checked, if any.
    */
   sweep(limit: number, onUnchecked?: (limiters: number) => void): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
@@ -111,7 +111,7 @@ export class AwsWorld implements World {
     await this.wakeups.send(wakes)
   }
 
-  /** How things stand now; see `gauges.ts`. */
+  /** The current gauges; see `gauges.ts`. */
   gauges(): Promise<Gauges> {
     return gauges(this.aws)
   }

@@ -2,18 +2,18 @@ import type { Database } from './database.ts'
 
 const GLANCE_EVERY_MS = 100
 
-/** Tells those who wait in this process of what was written, by this process or by another one. */
+/** Notifies waiters in this process of what this or another process has written. */
 export class ChangeNotifier {
   private readonly db: Database
   private readonly watchers = new Map<string, Set<() => void>>()
-  /** Those of them that hold their run: they know what it replied. */
+  /** Those of them that hold their run: they know its replies already. */
   private readonly holders = new Set<() => void>()
-  /** Who waits for replies of a run, by the message that asked. */
+  /** Callers that wait for replies of a run, by the message that asked. */
   private readonly askers = new Map<string, Map<string, Set<() => void>>>()
   private readonly foreignWriteListeners = new Set<() => void>()
   private readonly listeners = new Set<(runIds: readonly string[] | 'all') => void>()
   private readonly glance: NodeJS.Timeout | undefined
-  /** Called when a run has handed out tasks. */
+  /** Called when a run has dispatched tasks. */
   onDispatch: (() => void) | undefined
 
   constructor(db: Database) {
@@ -32,7 +32,10 @@ export class ChangeNotifier {
     }
   }
 
-  /** Only when there may be a reply to that message, or there will be none: a reply to one of many is not looked for by all of them. */
+  /**
+   * Called only when that message may have a reply, or will never get one: a reply to one ask does
+   * not make all askers read.
+   */
   watchReply(runId: string, messageId: string, onChange: () => void): () => void {
     const ofRun = this.askers.get(runId) ?? new Map<string, Set<() => void>>()
     const ofMessage = ofRun.get(messageId) ?? new Set()
@@ -62,7 +65,10 @@ export class ChangeNotifier {
     for (const onChange of concerned) onChange()
   }
 
-  /** Calls back when runs have changed; `all` where nobody knows which, because another process has written. */
+  /**
+   * Calls back when runs have changed; `all` after a write of another process, which does not say
+   * which runs.
+   */
   onChange(listener: (runIds: readonly string[] | 'all') => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
@@ -88,7 +94,7 @@ export class ChangeNotifier {
     clearInterval(this.glance)
   }
 
-  /** A file that cannot be read right now is trouble for whoever needs it, who will hear of it. */
+  /** A file that cannot be read right now is an error for the next caller that needs it, not here. */
   private glanceAt(version: () => number, otherwise: number): number {
     try {
       return version()
@@ -97,7 +103,7 @@ export class ChangeNotifier {
     }
   }
 
-  /** SQLite cannot call across processes; a glance at a counter is as cheap as it gets. */
+  /** SQLite cannot notify other processes, so this polls a counter, which is cheap. */
   private watchOtherProcesses(): NodeJS.Timeout {
     const version = () => this.db.row('PRAGMA data_version')!.data_version as number
     let seen = version()

@@ -23,10 +23,10 @@ const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'e
   passed: 'passed',
 }
 const IS_JSON: ReadonlySet<string> = new Set(['progress', 'heartbeat', 'waitingFor', 'admission'])
-/** Written once and read rarely, so they lie beside what scheduling touches. */
+/** Written once and read rarely, so they are stored beside the columns that scheduling uses. */
 const IN_PAYLOADS = ['input', 'parsed', 'output', 'error', 'trace'] as const
 
-/** `unlessTouched`: only if nobody has had the run since it was made. False when somebody has. */
+/** `unlessTouched`: only if no other call has changed the run since it was made. False if one has. */
 export function write(db: Database, row: Row, change: Change, unlessTouched = false): boolean {
   const { set = {}, bump = [], setOnce } = change
   const clauses: string[] = []

@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 12
 export type Value = string | number | null
 export type Row = Record<string, Value>
 
-/** For `LIMIT`: a parameter all by itself there makes SQLite plan the statement anew each time it is run. */
+/** For `LIMIT`: a bare parameter there makes SQLite plan the statement anew each time it runs. */
 export const BOUND = 'max(?, 0)'
 
 /** One connection, its statements prepared once, and its writes grouped. */
@@ -23,7 +23,7 @@ export class Database {
   private queuedAt = 0
   private lengthBefore = 0
   private lastBatch = 0
-  /** Since when another process has had the lock that we want. */
+  /** Since when another process has held the lock that this one waits for. */
   private lockedSince: number | undefined
   private isClosed = false
 
@@ -106,15 +106,15 @@ export class Database {
     if (this.isClosed) return
     this.flush()
     this.isClosed = true
-    // What another process did not let us write.
+    // Writes that another process's lock has delayed.
     this.flush()
     this.statements.clear()
     this.sqlite.close()
   }
 
   /**
-   * A lone writer is served at once. Under load an fsync costs more than the little wait that lets the rest of the
-   * crowd come in, so the transaction stays open to newcomers until a turn of the event loop brings none.
+   * A lone writer is served at once. Under load an fsync costs more than waiting briefly for other
+   * writers, so the transaction stays open until a turn of the event loop adds none.
    */
   private readonly flushWhenQuiet = (): void => {
     const { length } = this.queue
@@ -140,7 +140,8 @@ export class Database {
     } catch (error) {
       if (isBusy(error)) return this.waitForLock(batch, error)
       if (batch.length === 1) return batch[0]!.reject(error)
-      // One operation spoilt the transaction: each gets one of its own, so that only the culprit fails.
+      // One operation failed the transaction: each gets one of its own, so that only the failing
+      // one is rejected.
       for (const queued of batch) {
         try {
           this.commitTogether([queued])
@@ -152,8 +153,9 @@ export class Database {
   }
 
   /**
-   * Another process is writing, or was stopped in the middle of it. SQLite has waited a little, in place; the rest is waited
-   * for with the process free to do other things. Nothing has begun, so the same operations are simply next.
+   * Another process is writing, or was stopped while it wrote. SQLite has waited a little, in
+   * place; the rest is waited asynchronously, with the process free for other work. Nothing has
+   * begun, so the same operations are next.
    */
   private waitForLock(batch: Queued[], error: unknown): void {
     const now = performance.now()
@@ -171,7 +173,8 @@ export class Database {
   private commitTogether(batch: readonly Queued[]): void {
     const results: unknown[] = new Array(batch.length)
     const needsDisk = batch.some(({ mayBeLost }) => !mayBeLost)
-    // What is committed without fsync is still in order: the next commit with one makes it durable too.
+    // What is committed without fsync stays in order: the next commit with one makes it durable
+    // too.
     // (By `exec`, because this pragma takes effect when it is compiled, and statements are compiled once.)
     if (!needsDisk) this.sqlite.exec('PRAGMA synchronous = NORMAL')
     try {

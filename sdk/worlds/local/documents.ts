@@ -8,7 +8,10 @@ import { BOUND, type Database, type Value } from './database.ts'
 const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
 const COLUMNS = 'key, value, version, expires_at, due_at'
 
-/** Documents in the same file as the runs, for whoever is in a transaction already. What has expired is overlooked until it is purged. */
+/**
+ * Documents in the same file as the runs, for callers inside a transaction. Expired documents are
+ * skipped until they are purged.
+ */
 export class DocumentRows implements StoredDocuments {
   private readonly db: Database
   private readonly clock: Clock
@@ -34,7 +37,9 @@ export class DocumentRows implements StoredDocuments {
     const [beyond, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC']
     const behind = after === undefined ? { sql: '', values: [] } : { sql: ` AND key ${beyond} ?`, values: [after] }
     const most = limit === undefined ? { sql: '', values: [] } : { sql: ` LIMIT ${BOUND}`, values: [limit] }
-    const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ${order}${most.sql}`
+    const sql =
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ` +
+      `${order}${most.sql}`
     return this.db
       .allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values)
       .map((values) => toDocument(collection, values))
@@ -102,7 +107,7 @@ export class DocumentRows implements StoredDocuments {
   }
 }
 
-/** The same for whoever is not. */
+/** The same for callers outside a transaction. */
 export class SqliteDocuments implements DocumentStore {
   private readonly db: Database
   private readonly documents: DocumentRows

@@ -33,7 +33,7 @@ export function selectFrames(
   onBytes?: (bytes: number) => void,
 ): Frame[] {
   const range = [row.key, fromSeq, toSeq]
-  // Most of what is loaded is short, and one statement does for it.
+  // Most journals are short, and one statement loads them.
   const [first, count, bytes, largest, format, joined] = db.values(SHORT_JOURNAL, ...range)! as [
     number | null,
     number,
@@ -49,7 +49,7 @@ export function selectFrames(
   return inFrames(joined, first)
 }
 
-/** Measured before it is put together: it may be longer than anybody can hold. */
+/** Measured before it is joined: the result may be longer than the longest string of Node. */
 function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: number) => void): Frame[] {
   const size = db.values(
     `SELECT min(seq), max(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`,
@@ -71,7 +71,7 @@ function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: n
   )
 }
 
-/** SQLite makes longer texts than Node takes. */
+/** SQLite makes longer texts than Node accepts. */
 const MOST_AT_ONCE = 64 * 1_048_576
 
 const RANGE = 'run = ? AND seq BETWEEN ? AND ?'

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { selectFrames } from './frames.ts'
 import type { Row } from './rows.ts'
 
-/** Shorter journals load faster than they are worth remembering; sleepers by the million have short ones. */
+/** Shorter journals load faster than a cache would help, and there may be millions of them. */
 const WORTH_IT = 64
 const MOST_FRAMES = 100_000
 

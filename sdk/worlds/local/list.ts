@@ -5,11 +5,11 @@ import type { Database, Value } from './database.ts'
 import { selectSummaries } from './rows.ts'
 import { FOUND_BY_STATUS } from './schema.ts'
 
-/** So many are sorted quicker than a list of everything is walked through. */
+/** Up to so many are sorted faster than the list of all runs is scanned. */
 const FEW = 2_000
 
 export function listRuns(db: Database, filter: RunFilter, now: number): RunPage {
-  // Past its retention a run counts as gone, whenever it is cleared away.
+  // Past its retention a run counts as gone, even before it is removed.
   const conditions = ['(r.expires_at IS NULL OR r.expires_at > ?)']
   const values: Value[] = [now]
   const where = (condition: string, ...its: (Value | undefined)[]) => {
@@ -20,16 +20,17 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   const few = keysOfFew(db, filter.status)
   const isFoundByStatus = filter.status !== undefined && FOUND_BY_STATUS.includes(`'${filter.status}'`)
   const isNarrow = [filter.workflow, filter.tag, filter.idPrefix, few].some((it) => it !== undefined) || isFoundByStatus
-  // Keys follow each other in the order of creation, so both orders are the same but where a clock was set back.
+  // Keys are in the order of creation, so both orders agree unless a clock was set back.
   const isByTime = !isNarrow && (filter.from !== undefined || filter.to !== undefined)
-  // SQLite knows no better than to take the index by time for any range, and sort what may be all runs: the plus keeps it away.
+  // For any range SQLite would take the index by time, and sort what may be all runs: the plus
+  // prevents it.
   const createdAt = isByTime ? 'r.created_at' : '+r.created_at'
   const cursor = filter.cursor === undefined ? undefined : readCursor(filter.cursor)
 
   where('r.workflow = ?', filter.workflow)
   // A literal; the port's type admits nothing else.
   if (filter.status !== undefined && /^[a-z]+$/.test(filter.status)) conditions.push(`r.status = '${filter.status}'`)
-  // SQLite takes the partial index only where its condition stands in the same words.
+  // SQLite uses the partial index only where its condition has the same text.
   if (isFoundByStatus) conditions.push(`r.${FOUND_BY_STATUS}`)
   where('r.key IN (SELECT value FROM json_each(?))', few)
   if (filter.isOpen) conditions.push('r.ended_at IS NULL')
@@ -53,7 +54,10 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   return page
 }
 
-/** The open runs in a state, where there are few of them, as JSON: each is in one of two indexes, which know its state and of no run that has ended. */
+/**
+ * The open runs in a state, where there are few of them, as JSON. Each is in one of two indexes,
+ * which contain open runs only, by state.
+ */
 function keysOfFew(db: Database, status: RunStatus | undefined): string | undefined {
   if (status === undefined || hasEnded(status) || status === 'stuck') return undefined
   const among = (condition: string) => `SELECT key FROM runs WHERE ${condition} AND status = '${status}'`

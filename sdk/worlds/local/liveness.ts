@@ -4,12 +4,13 @@ import { pathToFileURL } from 'node:url'
 import { explained } from './local-file-error.ts'
 import { DatabaseSync } from './sqlite.ts'
 
-/** Neighbours that look whether we are alive hold our lock for a moment. */
+/** Other processes that check whether this one is alive hold its lock for a moment. */
 const WAIT_FOR_NEIGHBOURS_MS = 5_000
 
 /**
- * Says which runners of a database file are alive, without clocks or process ids: each holds a lock that the
- * operating system drops when its process dies, however it dies. SQLite brings such locks along.
+ * Tells which runners of a database file are alive, without clocks or process ids: each holds a
+ * lock that the operating system drops when its process dies, however it dies. SQLite provides such
+ * locks.
  */
 export class Liveness {
   private readonly path: string
@@ -30,7 +31,10 @@ export class Liveness {
   }
 }
 
-/** Between making the file and locking it, it looks like that of a dead runner, and a neighbour may clear it away: then it is made again. */
+/**
+ * Between creating the file and locking it, it looks like that of a dead runner, and another
+ * process may remove it: then it is created again.
+ */
 function hold(path: string): DatabaseSync {
   for (;;) {
     const lock = new DatabaseSync(path, { timeout: WAIT_FOR_NEIGHBOURS_MS })
@@ -59,7 +63,10 @@ export function owners(databasePath: string): string[] {
   return files.map((file) => file.slice(prefix.length, -'.lock'.length))
 }
 
-/** False when somebody holds it, or has cleared it away before us. It is removed under its lock, so that its owner cannot take it in between. */
+/**
+ * False if another process holds it or has removed it first. It is removed under its lock, so that
+ * its owner cannot take it in between.
+ */
 function clearedAway(path: string): boolean {
   let probe: DatabaseSync | undefined
   try {
@@ -74,7 +81,7 @@ function clearedAway(path: string): boolean {
   }
 }
 
-/** Opened this way it is not made anew if it is gone. */
+/** Opened this way, it is not created if it is missing. */
 function existingFile(path: string): URL {
   const url = pathToFileURL(path)
   url.searchParams.set('mode', 'rw')

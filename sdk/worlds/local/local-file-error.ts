@@ -1,7 +1,10 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Something is wrong with the database file, or with the disk it is on. Says which file, what happened and what to do. */
+/**
+ * Something is wrong with the database file, or with its disk. Says which file, what happened and
+ * what to do.
+ */
 export class LocalFileError extends Error {
   override name = 'LocalFileError'
   readonly path: string
@@ -21,19 +24,25 @@ const FULL = 13
 /** With less than this a page and the index of the log do not fit. */
 const NO_ROOM_BYTES = 65_536
 
-/** By SQLite's primary result codes. What is not here is about our statements, not about the file. */
+/** By SQLite's primary result codes. Codes that are absent concern our statements, not the file. */
 const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
   5: {
     code: 'SQLITE_BUSY',
-    what: 'another process has kept it locked for too long. See whether one that uses it hangs or is suspended (a debugger, a backup), and try again.',
+    what:
+      'another process has kept it locked for too long. See whether one that uses it hangs or is suspended ' +
+      '(a debugger, a backup), and try again.',
   },
   [READ_ONLY]: {
     code: 'SQLITE_READONLY',
-    what: 'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) and to its folder.',
+    what:
+      'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) ' +
+      'and to its folder.',
   },
   [DISK_ERROR]: {
     code: 'SQLITE_IOERR',
-    what: 'the disk could not be read or written. Look for its errors in the log of the operating system; what was acknowledged is kept.',
+    what:
+      'the disk could not be read or written. Look for its errors in the log of the operating system; what ' +
+      'was acknowledged is kept.',
   },
   11: {
     code: 'SQLITE_CORRUPT',
@@ -47,15 +56,22 @@ const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
   },
   14: {
     code: 'SQLITE_CANTOPEN',
-    what: 'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it and its folder.',
+    what:
+      'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it ' +
+      'and its folder.',
   },
   26: {
     code: 'SQLITE_NOTADB',
-    what: 'it is not a database of Overwinter, or its beginning was overwritten. Give the path of another file, or put a backup in its place.',
+    what:
+      'it is not a database of Overwinter, or its beginning was overwritten. Give the path of another ' +
+      'file, or put a backup in its place.',
   },
 }
 
-/** A sentence for what SQLite or the operating system has to say about the file; anything else as it is. */
+/**
+ * A readable error for what SQLite or the operating system reports about the file; other errors
+ * unchanged.
+ */
 export function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof LocalFileError) return error
   const { errcode, code, syscall } = error as Error & { errcode?: number; code?: string; syscall?: string }
@@ -70,7 +86,7 @@ export function explained(path: string, error: unknown): unknown {
     : error
 }
 
-/** Somebody else has the lock. */
+/** Another process has the lock. */
 export function isBusy(error: unknown): boolean {
   if (error instanceof LocalFileError) return error.code === 'SQLITE_BUSY'
   const errcode = (error as { errcode?: number } | undefined)?.errcode
@@ -84,7 +100,7 @@ function adviceFor(error: Error, code: string | undefined, syscall: string): str
   return `${error.message}. See that its folder can be made, read and written by this user, and that the disk has room.`
 }
 
-/** The index of the log is a file too; where it cannot grow, SQLite speaks of an error of the disk. */
+/** The index of the log is a file too; if it cannot grow, SQLite reports a disk error. */
 function hasRoom(path: string): boolean {
   try {
     return freeBytes(path) > NO_ROOM_BYTES

@@ -4,33 +4,37 @@ import { keepPrivate } from './private-file.ts'
 import { migrate } from './schema.ts'
 import { DatabaseSync } from './sqlite.ts'
 
-/** SQLite waits in the middle of a call, so nothing else in the process moves meanwhile: not for longer than this. */
+/** SQLite waits in the middle of a call and blocks the process: not for longer than this. */
 const WAIT_IN_PLACE_MS = 200
 /** How long all waiting for a lock may take, before it is an error. */
 export const PATIENCE_MS = 30_000
 const PAGE_BYTES = 4_096
 const LOG_PAGES = 4_000
 const LOG_BYTES = LOG_PAGES * PAGE_BYTES
-/** A log that takes most of what is left would leave the data no room. */
+/** A log that takes most of the free space would leave no room for data. */
 const ROOM_FOR_LOG = 4 * LOG_BYTES
 /** In KiB, as SQLite wants it. */
 const CACHE_SIZE = -16_384
 
-/** A connection to the file, which is made or brought to our format if need be. Any number of processes may do so at once. */
+/**
+ * Opens the file, and creates it or migrates it to our format if needed. Any number of processes
+ * may do so at once.
+ */
 export function openFile(path: string): DatabaseSync {
   const isInMemory = path === ':memory:'
   let sqlite: DatabaseSync | undefined
   try {
     if (!isInMemory) {
       keepPrivate(path)
-      // SQLite would open a file that is read-only, and fail at the first write.
+      // SQLite would open a read-only file and fail at the first write.
       if (statSync(path, { throwIfNoEntry: false })?.isFile()) accessSync(path, constants.R_OK | constants.W_OK)
     }
     const opened = new DatabaseSync(path, { timeout: WAIT_IN_PLACE_MS })
     sqlite = opened
-    // Several processes that switch a new file to WAL at once get in each other's way, and SQLite does not wait for that by itself.
+    // Several processes that switch a new file to WAL at once conflict, and SQLite does not retry
+    // that by itself.
     patiently(() => opened.exec('PRAGMA journal_mode = WAL'))
-    // The log is folded into the file every 16 MB instead of every 4: each time costs several fsyncs.
+    // Checkpoints every 16 MB instead of every 4: each costs several fsyncs.
     opened.exec(
       `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}; PRAGMA cache_size = ${CACHE_SIZE}`,
     )
@@ -43,14 +47,14 @@ export function openFile(path: string): DatabaseSync {
   }
 }
 
-/** Tries again for as long as somebody else has the lock. */
+/** Tries again for as long as another process has the lock. */
 function patiently(attempt: () => void): void {
   for (const until = performance.now() + PATIENCE_MS; ; ) {
     try {
       return attempt()
     } catch (error) {
       if (!isBusy(error) || performance.now() >= until) throw error
-      // Of different length for each, or those who met once would meet again.
+      // Random, or processes that collided once would collide again.
       sleepInPlace(1 + Math.random() * 20)
     }
   }
@@ -61,16 +65,16 @@ function sleepInPlace(ms: number): void {
 }
 
 /**
- * An fsync that also has to note a new length of the file takes twice as long. So the log gets its full length at once:
- * a transaction too large for the cache spills into it, and what is rolled back leaves nothing but the room it took.
- * It is only faster that way: where it cannot be, the log grows as it is needed.
+ * An fsync that also records a new file length takes twice as long. So the log gets its full length
+ * at once: a transaction too large for the cache spills into it, and its rollback leaves only the
+ * space. This is an optimisation: where it fails, the log grows as needed.
  */
 function stretchLog(sqlite: DatabaseSync, path: string): void {
   const isLong = () => (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) >= LOG_BYTES
   if (isLong()) return
   try {
     if (freeBytes(path) < ROOM_FOR_LOG) return
-    // Folded in now, what is in the log needs no room when the log is given up below.
+    // Checkpointed now, the log is empty when it is discarded below.
     sqlite.exec('PRAGMA wal_checkpoint; PRAGMA cache_size = 10; BEGIN IMMEDIATE')
     // Another process may have done it while this one waited for the lock.
     if (!isLong()) sqlite.exec(`CREATE TABLE room (bytes BLOB); INSERT INTO room VALUES (zeroblob(${LOG_BYTES}))`)

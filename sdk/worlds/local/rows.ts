@@ -6,15 +6,19 @@ import type { StoredRun } from '../../rules/storage.ts'
 import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Database, Value } from './database.ts'
 
-/** Between the tables and the types of the ports. By position: an object with a name for each column takes SQLite twice as long to make. */
+/**
+ * Between the tables and the types of the ports. Columns by position: named columns make SQLite
+ * take twice as long.
+ */
 
-/** What the rules look at: narrow, because it is read again and again. */
+/** The columns that the rules read: narrow, because they are read again and again. */
 const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generation, r.base_seq, r.epoch, r.stimulus, r.claims, r.wake_at,
   r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation, r.admission, r.passed, r.spared`
 const STATE_COLUMNS = STATE.split(',').length
-/** What only readers want. */
+/** The columns that only readers of a run need. */
 const REST =
-  'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
+  'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, ' +
+  'p.parsed, p.output, p.error, p.trace'
 const SELECT_WHOLE = `SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key`
 
 /** A run and what only this world knows of it. */
@@ -61,7 +65,10 @@ export function selectSummaries(db: Database, where: string, ...values: Value[])
     })
 }
 
-/** Every field is always there, and in this order: rows that differ in shape make everything that reads them slow. */
+/**
+ * Every field is always present, in this order: rows of different shapes slow down everything that
+ * reads them.
+ */
 function toRow(values: Value[]): Row {
   const parentGeneration = values[18] as number | null
   return {
@@ -96,7 +103,7 @@ function toRow(values: Value[]): Row {
   }
 }
 
-/** Of a run that was made just now. */
+/** The row of a run that was just created. */
 export function rowOf(key: number, whole: RunRecord): Row {
   return {
     key,

@@ -10,7 +10,7 @@ import type { SqliteStorage } from './storage.ts'
 const PURGE_EVERY_MS = 3_600_000
 const PURGE_BATCH = 500
 
-/** One statement: it is asked whenever a runner has nothing left to take. */
+/** One statement: a runner asks it whenever it has no run left to claim. */
 const AGENDA = `SELECT
   (SELECT min(coalesce(lease_until, wake_at)) FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL),
   (SELECT min(due_at) FROM documents WHERE due_at > ?),
@@ -26,7 +26,7 @@ interface Parts {
   log: LogSink
 }
 
-/** The processes that share one file, and what they find in it to do. */
+/** The processes that share one file, and the work they find in it. */
 export class SqliteRunnerRegistry implements RunnerRegistry {
   private readonly parts: Parts
   private liveness: Liveness | undefined
@@ -53,12 +53,16 @@ export class SqliteRunnerRegistry implements RunnerRegistry {
     this.onHint = undefined
     clearInterval(this.housekeeping)
     this.stopListening?.()
-    // Whoever is next need not wait for our leases to run out. What still runs here can write nothing any more.
+    // The next process need not wait for our leases to end. What still runs here can no longer
+    // write.
     if (handBack) await this.free(owner, `status = 'pending', epoch = epoch + 1, claims = 0, spared = NULL,`)
     this.liveness?.release()
   }
 
-  /** How many others take runs of this file. Asked right after `enter`, which has cleared away the dead. */
+  /**
+   * How many other processes run workflows of this file. Called right after `enter`, which has
+   * removed the dead ones.
+   */
   neighbours(): number {
     const { path, db } = this.parts
     return db.isInMemory ? 0 : owners(path).length - 1
@@ -78,17 +82,20 @@ export class SqliteRunnerRegistry implements RunnerRegistry {
     }))
   }
 
-  /** Something else than a run is to be looked at then. The truth is in the file. */
+  /** Schedules a check of something other than a run. The file decides what is due. */
   lookAt(at: number): void {
     this.onHint?.({ at })
   }
 
-  /** Tells the runner of this process, if there is one. The truth is in the file. */
+  /** Tells the runner of this process, if there is one. The file decides what is due. */
   hint(wakes: readonly Wake[]): void {
     if (this.onHint) for (const wake of wakes) this.onHint(wake)
   }
 
-  /** Frees the runs of a runner that is known to be dead. Their claims still count, so whoever takes them knows. */
+  /**
+   * Frees the runs of a runner that is known to be dead. Their claims still count, so the next
+   * runner knows of the crash.
+   */
   release(owner: string): Promise<number> {
     return this.free(owner, '')
   }
@@ -105,7 +112,7 @@ export class SqliteRunnerRegistry implements RunnerRegistry {
       while ((await storage.purgeExpired(PURGE_BATCH)) === PURGE_BATCH);
       await documents.purgeExpired()
     } catch (error) {
-      // It is only about room; the next hour will do.
+      // It only frees space; the next hour's attempt will do.
       log('warn', `what has expired could not be cleared away: ${error}`, {})
     }
   }

@@ -81,8 +81,9 @@ CREATE INDEX IF NOT EXISTS documents_expiring ON documents (expires_at) WHERE ex
 `
 
 /**
- * The rules of a run's life moved out of the tables: claims are counted in the run, a time to look at it is worked out from its lease
- * and its wake-up, messages know when they were sent. A run that was under way counts as one whose holder did not give it up.
+ * The rules of a run's life moved out of the tables: claims are counted in the run, the time of its
+ * next check is computed from its lease and wake-up, and messages carry the time they were sent. A
+ * run that was running counts as one whose runner did not release it.
  */
 const FORMAT_2 = `
 ALTER TABLE runs ADD COLUMN format INTEGER NOT NULL DEFAULT 1;
@@ -102,10 +103,13 @@ CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake
 /** Requests are replied to where they were asked. */
 const FORMAT_3 = 'ALTER TABLE inbox ADD COLUMN reply TEXT;'
 
-/** What SQLite finds by an index: states that few runs are in, and none of them on its way to completion. */
+/**
+ * States that an index finds: few runs are in them, and none passes through them on its way to
+ * completion.
+ */
 export const FOUND_BY_STATUS = "status IN ('stuck', 'failed', 'cancelled', 'terminated')"
 
-/** Who made a run, for traces; and more states by which runs are found quickly. */
+/** The origin of a run, for traces; and more states that an index finds. */
 const FORMAT_4 = `
 ALTER TABLE payloads ADD COLUMN trace TEXT;
 DROP INDEX runs_in_trouble;
@@ -113,8 +117,10 @@ CREATE INDEX runs_by_status ON runs (status, key) WHERE ${FOUND_BY_STATUS};
 `
 
 /**
- * What runs have to pass before they start, and claims that are no deaths. Runs are found by the time of their creation, and open ones by their state. The index by the time to look at a run is written at each visit
- * as it is, so the state costs nothing there; runs without such a time wait for something from outside, and have an index of their own.
+ * Admission of runs, and claims that count as no crash. Runs are found by creation time, and open
+ * ones by state. The index by due time is written at each visit anyway, so adding the state costs
+ * nothing there; runs without a due time wait for something from outside, and have an index of
+ * their own.
  */
 const FORMAT_5 = `
 ALTER TABLE runs ADD COLUMN admission TEXT;
@@ -126,15 +132,16 @@ CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at), status) WH
 CREATE INDEX runs_without_time ON runs (status, key) WHERE wake_at IS NULL AND ended_at IS NULL;
 `
 
-/** Documents that are to be looked at, at a time. */
+/** Documents that are due at a time. */
 const FORMAT_6 = `
 ALTER TABLE documents ADD COLUMN due_at INTEGER;
 CREATE INDEX documents_due ON documents (due_at) WHERE due_at IS NOT NULL;
 `
 
 /**
- * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
- * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
+ * The steps from each format to the next: the first creates format 1 from nothing, the second makes
+ * format 2 from format 1. A released step never changes; a new format is a new step at the end, and
+ * a file in test/local/fixtures, written before it.
  */
 const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6]
 
@@ -142,8 +149,9 @@ const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT
 export const FILE_FORMAT = STEPS.length
 
 /**
- * Brings the file to our format. Each step is a transaction: a process that dies in between leaves a file of some format, and of
- * several that come at once one takes the step and the others find it taken.
+ * Migrates the file to our format. Each step is a transaction: a process that dies in between
+ * leaves a file of some format, and of several concurrent processes one takes the step and the
+ * others skip it.
  */
 export function migrate(sqlite: DatabaseSync, path: string, steps: readonly string[] = STEPS): void {
   while (formatOf(sqlite) < steps.length) takeNextStep(sqlite, steps)
@@ -154,7 +162,7 @@ export function migrate(sqlite: DatabaseSync, path: string, steps: readonly stri
 function takeNextStep(sqlite: DatabaseSync, steps: readonly string[]): void {
   sqlite.exec('BEGIN IMMEDIATE')
   try {
-    // Read again: only now that we hold the lock nobody else can change it.
+    // Read again: only under our lock can no other process change it.
     const format = formatOf(sqlite)
     const step = steps[format]
     if (step !== undefined) sqlite.exec(`${step}; PRAGMA user_version = ${format + 1}`)
@@ -174,6 +182,7 @@ function newerFormat(path: string, theirs: number, ours: number): LocalFileError
   return new LocalFileError(
     path,
     'NEWER_FORMAT',
-    `it has format ${theirs} and this version of Overwinter knows formats up to ${ours}. Nothing was changed. ${advice}`,
+    `it has format ${theirs} and this version of Overwinter knows formats up to ${ours}. Nothing was changed. ` +
+      `${advice}`,
   )
 }

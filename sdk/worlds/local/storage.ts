@@ -19,19 +19,19 @@ import { insertTask, selectTask, updateTask } from './task-rows.ts'
 
 const HAS_NO_KEY = `NOT (${KEYED_BEGIN.map((begin) => `id GLOB '${begin}*'`).join(' OR ')})`
 
-/** Where nobody claims, nothing piles up. */
+/** An upper bound, for a process that starts runs but claims none. */
 const MOST_FRESH = 2_000
 
-/** What others want to hear of a transaction. */
+/** What other parts of the process need to know of a transaction. */
 interface News {
   touched: readonly string[]
-  /** Messages that have a reply; undefined in place of one where all that asked the run have to look. */
+  /** Messages that have a reply; undefined stands for all messages of the run, so all askers read it. */
   answered: readonly (readonly [runId: string, messageId: string | undefined])[]
   hasDispatched: boolean
 }
 const NO_NEWS: News = { touched: [], answered: [], hasDispatched: false }
 
-/** Who is told of what was written, once it is. */
+/** The parties that are notified after a write. */
 export interface Audience {
   changed(runIds: readonly string[]): void
   answered(news: News['answered']): void
@@ -43,7 +43,10 @@ interface Watching {
   watchReply(runId: string, messageId: string, onChange: () => void): () => void
 }
 
-/** Runs, journals and mail in one SQLite file. A procedure is one transaction, or shares one with others (group commit). */
+/**
+ * Runs, journals and inboxes in one SQLite file. A procedure is one transaction, or shares one with
+ * others (group commit).
+ */
 export class SqliteStorage implements Storage {
   private readonly db: Database
   private readonly clock: Clock
@@ -51,7 +54,7 @@ export class SqliteStorage implements Storage {
   private readonly journals = new JournalCache()
   /** Runs made here and not yet claimed. */
   private readonly fresh = new Map<string, Row>()
-  /** What this transaction has read: nobody else can change it meanwhile. */
+  /** What this transaction has read: no other process can change it meanwhile. */
   private readonly seen = new Map<string, Row>()
   /** Runs that this process has claimed, as they were then: a commit names only run and epoch. */
   private readonly claimed = new Map<string, Row>()
@@ -92,7 +95,7 @@ export class SqliteStorage implements Storage {
     return inOneGo(procedure())
   }
 
-  /** After the transaction, by whoever began it. */
+  /** Returned to the caller that began the transaction, which sends them after it. */
   wake(wakes: Wake[]): Wake[] {
     return wakes
   }
@@ -104,7 +107,7 @@ export class SqliteStorage implements Storage {
 
   held(runId: string, epoch: number): Row | undefined {
     const known = this.claimed.get(runId)
-    if (known?.epoch !== epoch) return this.heldBySomebody(runId, epoch)
+    if (known?.epoch !== epoch) return this.heldByOtherProcess(runId, epoch)
     const now = this.db.values(
       `SELECT stimulus FROM runs WHERE key = ? AND epoch = ? AND status = 'running'`,
       known.key,
@@ -152,7 +155,7 @@ export class SqliteStorage implements Storage {
     const row = this.row(runId)
     if (!row || !holds(change.when, row)) return { ok: false, run: row }
     write(this.db, row, change)
-    // Nobody waits for a claim, and its holder knows.
+    // No waiter is interested in a claim, and its runner knows of it.
     if (change.set?.status !== undefined && change.set.status !== 'running') this.tell(runId)
     if (change.set?.status === 'stuck' || change.set?.endedAt !== undefined) this.tellAskers(runId)
     return { ok: true, run: this.note(changed({ ...row, whole: undefined }, change)) }
@@ -204,7 +207,7 @@ export class SqliteStorage implements Storage {
     const last =
       (this.db.values("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")?.[0] as number | undefined) ?? 0
     if (after === 0) return { messages: this.messages(row), last }
-    // By place (`+run`): what has come since is short, what the run has not consumed may be long.
+    // By key (`+run`): what arrived since is short, what the run has not consumed may be long.
     const sql = 'SELECT body FROM inbox WHERE position > ? AND +run = ? AND body IS NOT NULL ORDER BY position'
     return { messages: this.db.rows(sql, after, row.key).map(({ body }) => JSON.parse(body as string) as Mail), last }
   }
@@ -238,7 +241,8 @@ export class SqliteStorage implements Storage {
     const { db } = this
     if (which === 'all') return void db.run('DELETE FROM inbox WHERE run = ? AND reply IS NULL', row.key)
     const { keyedBefore, othersBefore } = which
-    // No call is ever repeated here, so what has no key and no reply need not be recognised again.
+    // No call is ever repeated here, so a message without key or reply need not be recognised
+    // again.
     const old = `at < ? OR (${HAS_NO_KEY} AND (reply IS NULL OR at < ?))`
     db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (${old})`, row.key, keyedBefore, othersBefore)
   }
@@ -266,7 +270,7 @@ export class SqliteStorage implements Storage {
   erase(row: Row, taskIds: readonly string[]): void {
     this.purge(row.key)
     for (const id of taskIds) this.db.run('DELETE FROM tasks WHERE id = ?', id)
-    // Those of earlier generations too, of which the journal says nothing any more.
+    // Those of earlier generations too, which the journal no longer mentions.
     this.db.run(`DELETE FROM tasks WHERE body ->> '$.runId' = ?`, row.id)
     this.fresh.delete(row.id)
     this.seen.delete(row.id)
@@ -325,7 +329,7 @@ export class SqliteStorage implements Storage {
   }
 
   private purge(key: number): void {
-    // SQLite may give the key to another run.
+    // SQLite may reuse the key for another run.
     this.journals.forget(key)
     for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key)
     this.db.run('DELETE FROM runs WHERE key = ?', key)
@@ -335,7 +339,7 @@ export class SqliteStorage implements Storage {
     this.news = { ...this.news, touched: [...this.news.touched, runId] }
   }
 
-  /** Of a reply only who asked for it has to hear, of an end all of them. */
+  /** A reply notifies only the caller that asked for it; an end notifies all callers. */
   private tellAskers(runId: string, messageId?: string): void {
     if (messageId === undefined) this.tell(runId)
     this.news = { ...this.news, answered: [...this.news.answered, [runId, messageId]] }
@@ -343,13 +347,13 @@ export class SqliteStorage implements Storage {
 
   private note(row: Row): Row {
     this.seen.set(row.id, row)
-    // Without the rest of it, which may be large.
+    // Without the other columns, which may be large.
     if (row.status === 'running') this.claimed.set(row.id, row.whole ? { ...row, whole: undefined } : row)
     else this.claimed.delete(row.id)
     return row
   }
 
-  private heldBySomebody(runId: string, epoch: number): Row | undefined {
+  private heldByOtherProcess(runId: string, epoch: number): Row | undefined {
     const row = this.row(runId)
     return row?.epoch === epoch && row.status === 'running' ? row : undefined
   }
@@ -362,7 +366,10 @@ export class SqliteStorage implements Storage {
     return row
   }
 
-  /** Whoever claims a run wants all of it. Most claims are the first one of a run made a moment ago, unless somebody has touched it since. */
+  /**
+   * A claim returns the whole run. Most claims are the first one of a new run, which is in memory
+   * unless another call has changed it since.
+   */
   private claim(runId: string, change: Change): Updated {
     const fresh = this.fresh.get(runId)
     if (fresh) {
@@ -385,7 +392,7 @@ export class SqliteStorage implements Storage {
       run.version,
       run.format,
       run.status ?? 'pending',
-      // Whoever waits in line is woken by whoever lets it in.
+      // The process that grants a queued run its permit also wakes it.
       run.status === 'queued' ? null : run.wakeAt,
       run.secret,
       run.parent?.runId ?? null,
@@ -395,7 +402,7 @@ export class SqliteStorage implements Storage {
       run.createdAt,
       run.retentionMs ?? null,
       run.reparse ? 1 : null,
-      // A run that was never claimed has no journal and need not look for one; a rerun comes with one.
+      // A run that was never claimed has no journal to load; a rerun is created with one.
       run.journal ? 1 : 0,
       run.admission ? JSON.stringify(known(run.admission)) : null,
       run.passed ?? null,

@@ -31,7 +31,7 @@ export function selectInput(db: Database, id: string): Json | undefined {
   return typeof input === 'string' ? (JSON.parse(input) as Json) : undefined
 }
 
-/** False when it is not at the version that was read. */
+/** False if its version is not the one that was read. */
 export function updateTask(db: Database, task: Task, now: number): boolean {
   const { version, ...body } = task
   const changed = db.run(
@@ -45,10 +45,11 @@ export function updateTask(db: Database, task: Task, now: number): boolean {
   return changed === 1
 }
 
-/** Those that somebody may look at now, the longest waiting first. */
+/** Tasks that a worker may take now, the longest waiting first. */
 export function tasksToLookAt(db: Database, types: readonly string[], most: number, now: number): TaskNotice[] {
   const rows = db.rows(
-    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY look_at LIMIT ${BOUND}`,
+    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY ` +
+      `look_at LIMIT ${BOUND}`,
     now,
     ...types,
     most as Value,
@@ -56,7 +57,7 @@ export function tasksToLookAt(db: Database, types: readonly string[], most: numb
   return rows.map((row) => ({ taskId: row.id as string, type: row.type as string }))
 }
 
-/** When there will be one that is not there yet. */
+/** When the next task becomes available. */
 export function nextLook(db: Database, types: readonly string[], now: number): number | undefined {
   const row = db.row(
     `SELECT min(look_at) AS at FROM tasks WHERE look_at > ? AND type IN (${types.map(() => '?').join(', ')})`,

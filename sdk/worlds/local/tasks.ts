@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import type { SqliteStorage } from './storage.ts'
 import { nextLook, selectInput, selectTask, tasksToLookAt, updateTask } from './task-rows.ts'
 
-/** A poll that was told of a task and died has this long before another is told. */
+/** If a poll received a task and died, another poll receives it after this time. */
 const ACT_WITHIN_MS = 10_000
 
 /** Tasks for workers, in the same file as the runs they belong to. */
@@ -18,8 +18,8 @@ export class SqliteTaskStore implements TaskStore {
   private readonly clock: Clock
   /** Polls that found nothing, in the order they came. */
   private readonly waiting = new Set<() => void>()
-  /** Told to a poll of this process that has not acted on it yet, and until when it may. */
-  private readonly told = new Map<string, number>()
+  /** Tasks that a poll of this process has received and not acted on, and until when it may. */
+  private readonly notified = new Map<string, number>()
   private readonly storage: SqliteStorage
 
   constructor(db: Database, clock: Clock, storage: SqliteStorage) {
@@ -47,13 +47,13 @@ export class SqliteTaskStore implements TaskStore {
   ): Promise<TaskNotice[]> {
     while (!signal?.aborted) {
       const now = this.clock.now()
-      for (const [taskId, expiry] of this.told) if (expiry <= now) this.told.delete(taskId)
-      const found = tasksToLookAt(this.db, types, most + this.told.size, now)
-      const ours = found.filter(({ taskId }) => !this.told.has(taskId)).slice(0, most)
-      for (const { taskId } of ours) this.told.set(taskId, now + ACT_WITHIN_MS)
+      for (const [taskId, expiry] of this.notified) if (expiry <= now) this.notified.delete(taskId)
+      const found = tasksToLookAt(this.db, types, most + this.notified.size, now)
+      const ours = found.filter(({ taskId }) => !this.notified.has(taskId)).slice(0, most)
+      for (const { taskId } of ours) this.notified.set(taskId, now + ACT_WITHIN_MS)
       if (ours.length > 0 || now >= until) return ours
       await this.somethingHappens(
-        Math.min(until, nextLook(this.db, types, now) ?? until, ...this.told.values()),
+        Math.min(until, nextLook(this.db, types, now) ?? until, ...this.notified.values()),
         signal,
       )
     }
@@ -61,30 +61,30 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   async putBack({ taskId }: TaskNotice, lookAt: number | undefined): Promise<void> {
-    if (lookAt !== undefined && lookAt > this.clock.now()) this.told.set(taskId, lookAt)
-    else this.told.delete(taskId)
+    if (lookAt !== undefined && lookAt > this.clock.now()) this.notified.set(taskId, lookAt)
+    else this.notified.delete(taskId)
     this.lookAgain()
   }
 
   async save(task: Task): Promise<boolean> {
     const saved = await this.db.write(() => updateTask(this.db, task, this.clock.now()))
-    this.told.delete(task.id)
+    this.notified.delete(task.id)
     if (saved) this.lookAgain()
     return saved
   }
 
   async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
     const result = await this.storage.perform(() => settleTask(this.storage, task))
-    this.told.delete(task.id)
+    this.notified.delete(task.id)
     return result
   }
 
-  /** There may be something new for those who wait. */
+  /** Wakes the polls: there may be a new task. */
   lookAgain(): void {
     for (const wake of [...this.waiting]) wake()
   }
 
-  /** Nobody needs to look at a task of this type now. */
+  /** No task of this type is available now. */
   isQuiet(type: string): boolean {
     return tasksToLookAt(this.db, [type], 1, this.clock.now()).length === 0
   }

@@ -18,7 +18,7 @@ export interface LocalWorldOptions {
   clock?: Clock
   ids?: Ids
   log?: LogSink
-  /** Where its HTTP API can be reached, for the URLs of callbacks. `serveLocal` says so itself. */
+  /** Where its HTTP API is reachable, for the URLs of callbacks. `serveLocal` sets it itself. */
   publicUrl?: string
   /** What `ctx.invoke` calls. */
   functions?: readonly LocalFunction[]
@@ -36,11 +36,11 @@ export class LocalWorld implements World {
   readonly ids: Ids
   readonly log: LogSink
   readonly functions: Functions
-  /** Suspending costs one commit here, and waking another: not worth it for less than this. */
+  /** Suspending costs one commit here, and waking another: not worth it for shorter waits. */
   readonly inlineWaitMs = 20
   readonly flow = flowControl
   readonly isShared: boolean
-  /** Whoever serves its HTTP API says where. */
+  /** Set by the server of its HTTP API. */
   publicUrl: string | undefined
   private readonly db: Database
   private readonly changes: ChangeNotifier
@@ -77,7 +77,7 @@ export class LocalWorld implements World {
     this.functions = localFunctions(options.functions ?? [])
   }
 
-  /** Calls back when runs have changed; `all` where nobody knows which. */
+  /** Calls back when runs have changed; `all` when it is not known which. */
   onChange(listener: (runIds: readonly string[] | 'all') => void): () => void {
     return this.changes.onChange(listener)
   }

@@ -39,20 +39,20 @@ export const limiting: Scenarios = {
     await page.getByText('set here').waitFor({ state: 'detached' })
   },
 
-  async 'a limit is paused and lets nobody in until it is resumed'(stage) {
+  async 'a limit is paused and admits nothing until it is resumed'(stage) {
     const { page, api, name } = stage
     await api.start('packing', name('before'), { warehouse: name('west') })
     await open(stage, '/limits/packing:concurrency')
     await page.getByRole('button', { name: 'Pause packing:concurrency' }).click()
     await inDialog(page, 'Pause').click()
-    await page.getByText('paused: nobody is let in').waitFor()
+    await page.getByText('paused: admits nothing').waitFor()
     await api.start('packing', name('after'), { warehouse: name('west') })
     await open(stage, `/runs/${name('after')}`)
     await page.getByText('which is paused (place 1)').waitFor()
     await open(stage, '/limits/packing:concurrency')
     await page.getByRole('button', { name: 'Resume packing:concurrency' }).click()
     await inDialog(page, 'Resume').click()
-    await page.getByText('paused: nobody is let in').waitFor({ state: 'detached' })
+    await page.getByText('paused: admits nothing').waitFor({ state: 'detached' })
   },
 
   async 'everything is paused, seen to be, and resumed at a rate'(stage) {

@@ -127,7 +127,9 @@ export const steering: Scenarios = {
     await open(stage, `/runs/${name('undone')}`)
     await page.getByRole('link', { name: 'pay' }).click()
     await page.getByRole('button', { name: 'Rerun from here' }).click()
-    await page.locator('dialog', { hasText: 'would take over the results of book as if they still stood' }).waitFor()
+    await page
+      .locator('dialog', { hasText: 'would take over the results of book as if they were still valid' })
+      .waitFor()
     await page.keyboard.press('Escape')
     await setGateway(false)
     await page.locator('.remedy').getByRole('button', { name: 'Rerun' }).click()

@@ -86,7 +86,7 @@ test('401, 403 and 429 say what to do', async () => {
   const { page, base } = local.stage
   for (const [status, advice] of [
     [401, 'overwinter ui --token'],
-    [403, 'Ask for a token or a role'],
+    [403, 'Use a token or a role'],
     [429, 'asked too often'],
   ] as const) {
     await page.route(`${base}/schedules`, (route) =>

@@ -29,7 +29,7 @@ test('on a telephone a long button breaks its words, and stays on the screen', a
   expect(await isWithin(button)).toBe(true)
 })
 
-test('on a telephone the detail of a step that is tapped comes into sight', async () => {
+test('on a telephone the detail of a tapped step scrolls into view', async () => {
   const { api, base } = local.stage
   await api.start('nap', 'tapped', {})
   await api.until('tapped', 'sleeping')
