@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { DURABLE_SDK, DYNAMODB_ONLY, hasDurableSdk, makeBundles, ORDERS } from './cold/bundles.ts'
 import { writeTaskQueues } from '../functions/task-queue-names.ts'
+import { DURABLE_SDK, DYNAMODB_ONLY, hasDurableSdk, makeBundles, ORDERS } from './cold/bundles.ts'
 import { type Endpoint, serveAws } from './cold/endpoint.ts'
 import { type Account, FIRSTS, type First, openAccount } from './cold/requests.ts'
 import { median } from './local.ts'

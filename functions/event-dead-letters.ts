@@ -1,6 +1,7 @@
-import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '#aws/sqs'
+import type { MessageAttributeValue, SQS } from '@aws-sdk/client-sqs'
 import { digest } from '../sdk/base/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
+import { type Later, using } from '../sdk/worlds/aws/clients.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 
 /** What any queue takes, 256 KiB, less the room for attributes. */
@@ -11,11 +12,11 @@ export const DEAD_EVENTS = 'dead-events/'
 
 /** Where events go that will never do: the event as mappings see it is the body, and why it is here is in the attributes. */
 export class EventDeadLetters {
-  private readonly sqs: Pick<SQSClient, 'send'>
+  private readonly sqs: Later<Pick<SQS, 'sendMessage'>>
   private readonly objects: Pick<ObjectStore, 'put'>
   private readonly queueUrl: string
 
-  constructor(sqs: Pick<SQSClient, 'send'>, objects: Pick<ObjectStore, 'put'>, queueUrl: string) {
+  constructor(sqs: Later<Pick<SQS, 'sendMessage'>>, objects: Pick<ObjectStore, 'put'>, queueUrl: string) {
     this.sqs = sqs
     this.objects = objects
     this.queueUrl = queueUrl
@@ -29,7 +30,8 @@ export class EventDeadLetters {
       subscription: attribute(subscription),
       ...(id !== undefined && { eventId: attribute(id.slice(0, LONGEST_ID)) }),
     }
-    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.queueUrl, MessageBody, MessageAttributes }))
+    const message = { QueueUrl: this.queueUrl, MessageBody, MessageAttributes }
+    await using(this.sqs, (sqs) => sqs.sendMessage(message))
   }
 
   /** In the bucket of payloads, which clears it away a day after its letter. */

@@ -24,9 +24,8 @@ const OURS: BundlingOptions = {
   // What Lambda has of the AWS SDK changes under our feet and starts more slowly.
   bundleAwsSDK: true,
   esbuildArgs: {
-    // `module` would be lost if it were not named. The second is for `imports` in our package.json: no other package
-    // knows that condition, so it changes nothing of what the entry imports.
-    '--conditions': `module,overwinter-lambda${isFromSource ? ',overwinter-source' : ''}`,
+    // `module` would be lost if it were not named.
+    '--conditions': `module${isFromSource ? ',overwinter-source' : ''}`,
   },
 }
 

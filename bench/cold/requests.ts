@@ -1,5 +1,5 @@
-import { Client, Registry } from '../../sdk/index.ts'
 import { callbackToken } from '../../sdk/engine/callback-token.ts'
+import { Client, Registry } from '../../sdk/index.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { writeWake } from '../../sdk/worlds/aws/wake-message.ts'
 import { queueRecord } from '../../test/events/records.ts'
