@@ -1,9 +1,6 @@
 import type { SecretPlaces } from './secret-values.ts'
 
-/**
- * Whoever imports this first has the secrets in `process.env` before anything else is loaded: in a bundle, modules are
- * evaluated one after the other, and what comes later waits.
- */
+/** A module that imports this, and then others with `import()`, has the secrets in `process.env` before those are loaded. */
 const places = process.env.OVERWINTER_SECRETS
 if (places) {
   const { readSecrets } = await import('./secret-values.ts')

@@ -29,6 +29,32 @@ const OURS: BundlingOptions = {
   },
 }
 
+/**
+ * The output is several files: `index.mjs` has what every start needs, and what is loaded with `import()` is beside it.
+ * A single file would be read as a whole at every start, the clients and credentials that a start does not need as well:
+ * that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is taken back here, and says
+ * where the output goes to hooks alone. It calls this one before it reads the arguments.
+ */
+function inSeveralFiles(options: BundlingOptions): BundlingOptions {
+  const esbuildArgs: NonNullable<BundlingOptions['esbuildArgs']> = {
+    ...options.esbuildArgs,
+    '--outfile=': true,
+    '--splitting': true,
+    '--entry-names': 'index',
+    '--out-extension:.js': '.mjs',
+  }
+  const theirs = options.commandHooks
+  const commandHooks: BundlingOptions['commandHooks'] = {
+    beforeBundling(inputDir, outputDir) {
+      esbuildArgs['--outdir'] = outputDir
+      return theirs?.beforeBundling(inputDir, outputDir) ?? []
+    },
+    beforeInstall: (inputDir, outputDir) => theirs?.beforeInstall(inputDir, outputDir) ?? [],
+    afterBundling: (inputDir, outputDir) => theirs?.afterBundling(inputDir, outputDir) ?? [],
+  }
+  return { ...options, esbuildArgs, commandHooks }
+}
+
 const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
   '--alias:overwinter-coding': functionFile(codec === undefined ? 'no-codec' : 'user-codec'),
   ...(codec !== undefined && { '--alias:overwinter-codec': resolve(codec) }),
@@ -39,18 +65,19 @@ const tracingAlias = (props: OverwinterProps): Record<string, string> => ({
 })
 
 /** Of a function that holds nothing of the user's, but for the codec. */
-export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
-  ...OURS,
-  ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
-  esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
-})
+export const withoutEntry = (props: OverwinterProps): BundlingOptions =>
+  inSeveralFiles({
+    ...OURS,
+    ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
+    esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
+  })
 
 /** Of a function that loads the entry: the user's wishes, as far as they leave the function what it needs. */
 export function withEntry(props: OverwinterProps): BundlingOptions {
   const { entry, bundling = {} } = props
   refuseWhatBreaks(bundling)
   const { esbuildArgs, banner, ...wishes } = bundling
-  return {
+  return inSeveralFiles({
     ...OURS,
     ...wishes,
     banner: banner ? `${WITH_REQUIRE}${banner}` : WITH_REQUIRE,
@@ -62,13 +89,13 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
       ...tracingAlias(props),
       '--alias:overwinter-workflows': resolve(entry),
     },
-  }
+  })
 }
 
 const FIXED = ['format', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
 const FIXED_ARGS =
-  /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
+  /^--(bundle|format|platform|out(file|dir|-extension.*)|(entry|chunk)-names|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
 
 const NEEDED = /^(@aws-sdk|@smithy|overwinter)\b|^\*/
 /** Lambda has the SDK's clients. The functions bring the one for DynamoDB, and what all clients share. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AwsInMemory } from '../../test/sim/aws/aws-in-memory.ts'
 
@@ -45,7 +46,7 @@ async function answerTo(aws: AwsInMemory, { headers, url, method }: IncomingMess
   const [service = '', action = ''] = String(headers['x-amz-target'] ?? `${method} ${url}`).split('.')
   const input = (body === '' ? {} : JSON.parse(body, base64AsBytes)) as Fields
   if (service.startsWith('DynamoDB_')) return carryOut(aws.dynamodb.commands as Commands, action, input)
-  if (service === 'AmazonSQS') return carryOut(aws.sqs.commands as Commands, action, input)
+  if (service === 'AmazonSQS') return withDigest(input, await carryOut(aws.sqs.commands as Commands, action, input))
   if (service === 'AWSEvents') return done({ FailedEntryCount: 0, Entries: [{ EventId: 'e' }] })
   if (service === 'secretsmanager') return done({ SecretString: 'a secret' })
   // AWS's durable SDK, which saves a checkpoint.
@@ -61,6 +62,12 @@ async function carryOut(commands: Commands, action: string, input: Fields): Prom
     const { name, message, Item } = error as Error & { Item?: object }
     return { status: 400, answer: { __type: `com.amazonaws#${name}`, message, Item } }
   }
+}
+
+/** The SDK checks that a message has arrived as it was sent. */
+function withDigest({ MessageBody }: Fields, { status, answer }: Answer): Answer {
+  if (typeof MessageBody !== 'string') return { status, answer }
+  return { status, answer: { ...answer, MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') } }
 }
 
 const done = (answer: object): Answer => ({ status: 200, answer })

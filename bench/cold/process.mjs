@@ -7,8 +7,6 @@ const context = {
   invokedFunctionArn: 'arn:aws:lambda:eu-north-1:1:function:f:1',
   getRemainingTimeInMillis: () => 60_000,
 }
-// Lambda's own runtime has these open before it loads a function.
-await Promise.all([import('node:http'), import('node:stream')])
 const payload = JSON.parse(event)
 
 const start = performance.now()
