@@ -9,6 +9,7 @@ const context = {
 }
 const payload = JSON.parse(event)
 
+const before = process.cpuUsage()
 const start = performance.now()
 const { handler } = await import(file)
 const imported = performance.now()
@@ -19,6 +20,8 @@ try {
   said = { thrown: String(error?.stack ?? error) }
 }
 const answered = performance.now()
+const { user, system } = process.cpuUsage(before)
 // The last line: a function writes metrics and log lines before.
-process.stdout.write(`\n${JSON.stringify({ importMs: imported - start, answeredMs: answered - start, said })}`)
+const figures = { importMs: imported - start, answeredMs: answered - start, cpuMs: (user + system) / 1_000, said }
+process.stdout.write(`\n${JSON.stringify(figures)}`)
 process.exit()

@@ -1,0 +1,4 @@
+import { workflow } from 'overwinter'
+
+/** The least that an entry file can have. */
+export const one = workflow('one', (ctx) => ctx.step('one', () => 1))
