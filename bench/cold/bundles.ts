@@ -5,10 +5,11 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { buildSync } from 'esbuild'
 import { EventSource } from '../../infra/overwinter.ts'
-import { bundlesOf } from '../../test/infra/bundled.ts'
+import { bundlesOf, runnerWith } from '../../test/infra/bundled.ts'
 import { build } from '../../test/infra/synth.ts'
 
 export const DYNAMODB_ONLY = 'Only the DynamoDB client'
+export const RUNNER_ALONE = 'The runner, with the least that an entry can have'
 export const DURABLE_SDK = 'AWS’s durable SDK'
 /** The mapping that events go by. */
 export const ORDERS = 'orders'
@@ -25,7 +26,10 @@ export function makeBundles(peers: string | undefined): (description: string) =>
     {},
   )
   const bundleOf = bundlesOf(built)
-  const others = new Map([[DYNAMODB_ONLY, bundled(join(import.meta.dirname, 'dynamodb-only.ts'))]])
+  const others = new Map([
+    [DYNAMODB_ONLY, bundled(join(import.meta.dirname, 'dynamodb-only.ts'))],
+    [RUNNER_ALONE, runnerWith({ entry: join(import.meta.dirname, 'one-step.ts') })],
+  ])
   if (peers !== undefined) others.set(DURABLE_SDK, bundled(besidePackagesOf(join(peers, 'lambda-durable'))))
   return (description) => others.get(description) ?? bundleOf(description)
 }

@@ -1,11 +1,13 @@
 import { callbackToken } from '../../sdk/engine/callback-token.ts'
-import { Client, Registry } from '../../sdk/index.ts'
+import { Client, type Json, Registry, type Workflow } from '../../sdk/index.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { writeWake } from '../../sdk/worlds/aws/wake-message.ts'
 import { queueRecord } from '../../test/events/records.ts'
+import { RUNNER } from '../../test/infra/bundled.ts'
 import { openAwsInMemory } from '../../test/sim/aws/open-world.ts'
 import { flaky } from '../../workflows/flaky.ts'
-import { DURABLE_SDK, DYNAMODB_ONLY, ORDERS } from './bundles.ts'
+import { DURABLE_SDK, DYNAMODB_ONLY, ORDERS, RUNNER_ALONE } from './bundles.ts'
+import { one } from './one-step.ts'
 
 export type Account = ReturnType<typeof openAwsInMemory>
 
@@ -36,8 +38,8 @@ const web = (method: string, rawPath: string, body?: object, token = 'unknown') 
 })
 const RUN_ID = 'run-1'
 
-async function startRun({ world }: Account): Promise<void> {
-  await new Client(world, new Registry([flaky])).start(flaky, { failures: 0 }, { id: RUN_ID })
+async function startRun<I, O>({ world }: Account, workflow: Workflow<I, O>, input: I): Promise<void> {
+  await new Client(world, new Registry([workflow])).start(workflow.name, input as Json, { id: RUN_ID })
 }
 
 const frame = { pk: { S: `RUN#${RUN_ID}` }, sk: { S: 'RUN' }, life: { S: 'l' }, workflow: { S: 'flaky' } }
@@ -52,17 +54,33 @@ export const FIRSTS: First[] = [
     answer: '"found":false',
   },
   {
-    name: 'runner, a wake-up of a run that is over',
-    description: 'Takes due runs as far as they go',
+    name: 'runner, one workflow of one step; a wake-up of a run that is over',
+    description: RUNNER_ALONE,
     hasGoal: true,
     ask: async () => wakeOf('gone'),
     answer: '"batchItemFailures":[]',
   },
   {
-    name: 'runner, a run of one step from start to end',
-    description: 'Takes due runs as far as they go',
+    name: 'runner, one workflow of one step; its run from start to end',
+    description: RUNNER_ALONE,
     async ask(account) {
-      await startRun(account)
+      await startRun(account, one, undefined)
+      return wakeOf(RUN_ID)
+    },
+    answer: '"batchItemFailures":[]',
+  },
+  {
+    name: 'runner, all the examples; a wake-up of a run that is over',
+    description: RUNNER,
+    hasGoal: true,
+    ask: async () => wakeOf('gone'),
+    answer: '"batchItemFailures":[]',
+  },
+  {
+    name: 'runner, all the examples; a run of one step from start to end',
+    description: RUNNER,
+    async ask(account) {
+      await startRun(account, flaky, { failures: 0 })
       return wakeOf(RUN_ID)
     },
     answer: '"batchItemFailures":[]',
@@ -91,7 +109,7 @@ export const FIRSTS: First[] = [
     name: 'API, a run is read',
     description: 'The HTTP API',
     async ask(account) {
-      await startRun(account)
+      await startRun(account, flaky, { failures: 0 })
       return web('GET', `/runs/${RUN_ID}`)
     },
     answer: '"statusCode":200',
