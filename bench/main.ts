@@ -1,7 +1,10 @@
 import { benchEngine } from './engine.ts'
 import { finish } from './report.ts'
 
-/** npm run bench [-- engine | local | workers | cold | values | lists | ui | tracing | flow | wakeups | against | peers] [--json] */
+/**
+ * npm run bench [-- engine | local | workers | cold | values | lists | ui | tracing | flow | wakeups |
+ * against | peers] [--json]
+ */
 const suites: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   local: async () => (await import('./local.ts')).benchLocal(),

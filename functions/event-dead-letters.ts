@@ -10,7 +10,10 @@ const LONGEST_REASON = 2_000
 const LONGEST_ID = 1_000
 export const DEAD_EVENTS = 'dead-events/'
 
-/** Where events go that will never do: the event as mappings see it is the body, and why it is here is in the attributes. */
+/**
+ * Where events go that will never do: the event as mappings see it is the body, and why it is here is in
+ * the attributes.
+ */
 export class EventDeadLetters {
   private readonly sqs: Later<Pick<SQS, 'sendMessage'>>
   private readonly objects: Pick<ObjectStore, 'put'>

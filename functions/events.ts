@@ -33,7 +33,10 @@ const intake = new Intake({
   log,
 })
 
-/** For one subscription: each event does what its mapping says, is put among the dead letters with the reason, or comes again. */
+/**
+ * For one subscription: each event does what its mapping says, is put among the dead letters with the
+ * reason, or comes again.
+ */
 export async function handler(payload: unknown): Promise<object> {
   try {
     return await takeDelivery(payload, subscription, intake)

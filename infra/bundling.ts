@@ -3,7 +3,10 @@ import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodej
 import type { Bundling, OverwinterProps } from './options.ts'
 import { tracingOf } from './tracing.ts'
 
-/** In the package the built files are bundled: the sources are not there, and two copies of the library would not know each other's errors. */
+/**
+ * In the package the built files are bundled: the sources are not there, and two copies of the library
+ * would not know each other's errors.
+ */
 const ENDING = extname(import.meta.filename)
 const isFromSource = ENDING === '.ts'
 
@@ -11,7 +14,9 @@ const isFromSource = ENDING === '.ts'
 export const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
 
 /** Packages in CommonJS ask for Node's own modules with `require`, which an ES module has not. */
-const WITH_REQUIRE = `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= overwinterRequire(import.meta.url);`
+const WITH_REQUIRE =
+  `import { createRequire as overwinterRequire } from 'node:module'; ` +
+  `globalThis.require ??= overwinterRequire(import.meta.url);`
 
 const OURS: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -30,9 +35,12 @@ const OURS: BundlingOptions = {
 }
 
 /**
- * The output is several files: `index.mjs` has what every start needs, and what is loaded with `import()` is beside it.
- * A single file would be read as a whole at every start, the clients and credentials that a start does not need as well:
- * that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is taken back here, and says
+ * The output is several files: `index.mjs` has what every start needs, and what is loaded with `import()` is
+ * beside it.
+ * A single file would be read as a whole at every start, the clients and credentials that a start does not
+ * need as well:
+ * that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is taken back
+ * here, and says
  * where the output goes to hooks alone. It calls this one before it reads the arguments.
  */
 function inSeveralFiles(options: BundlingOptions): BundlingOptions {

@@ -11,7 +11,8 @@ function stub(url: string): void {
 }
 
 const keys = (truncated: boolean, names: string[]) =>
-  `<ListBucketResult><IsTruncated>${truncated}</IsTruncated>${truncated ? '<NextContinuationToken>next</NextContinuationToken>' : ''}` +
+  `<ListBucketResult><IsTruncated>${truncated}</IsTruncated>` +
+  (truncated ? '<NextContinuationToken>next</NextContinuationToken>' : '') +
   `${names.map((name) => `<Contents><Key>${name}</Key></Contents>`).join('')}</ListBucketResult>`
 
 it('an object is put and got, signed, with the bucket in the path of a stand-in', async () => {

@@ -10,7 +10,10 @@ const HOPELESS: Record<number, string> = {
   413: 'the payload is too large for Lambda',
 }
 
-/** `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a function finds it. */
+/**
+ * `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a function
+ * finds it.
+ */
 export class LambdaFunctions implements Functions {
   private readonly aws: SignedFetch
 

@@ -11,7 +11,10 @@ import type { ObjectStore } from './objects.ts'
 /** JSON as it lies in an attribute: as text, or deflated where that is smaller. */
 export type Packed = string | Uint8Array
 
-/** Where a payload is: in the attribute itself, in an item or an S3 object of its own, or in a frame of the journal. */
+/**
+ * Where a payload is: in the attribute itself, in an item or an S3 object of its own, or in a frame of the
+ * journal.
+ */
 export type Stored = Packed | { item: string } | { s3: string } | { frame: number }
 
 /** Every update of the run item costs by its whole size, so only this much of a payload sits in it. */
@@ -98,7 +101,8 @@ export class Payloads {
   }
 
   /**
-   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or put where
+   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or
+   * put where
    * nothing is cleared away. Returns where it is then; undefined for what is no object.
    */
   async renew(stored: unknown, folder: string): Promise<{ s3: string } | undefined> {
@@ -109,7 +113,10 @@ export class Payloads {
     return { s3: after }
   }
 
-  /** Every object of runs with this id, also such as nothing points at, that were created by then; none of a later one, which may be about to begin. */
+  /**
+   * Every object of runs with this id, also such as nothing points at, that were created by then; none of a
+   * later one, which may be about to begin.
+   */
   async removeAll(runId: string, createdBy: number): Promise<void> {
     for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) {
       const prefix = `${folder}${runId}/`
