@@ -11,8 +11,8 @@ const LONGEST_ID = 1_000
 export const DEAD_EVENTS = 'dead-events/'
 
 /**
- * Where events go that will never do: the event as mappings see it is the body, and why it is here is in
- * the attributes.
+ * Where events go that will never do: the event as mappings see it is the body, and why it is here is in the
+ * attributes.
  */
 export class EventDeadLetters {
   private readonly sqs: Later<Pick<SQS, 'sendMessage'>>

@@ -34,8 +34,8 @@ const intake = new Intake({
 })
 
 /**
- * For one subscription: each event does what its mapping says, is put among the dead letters with the
- * reason, or comes again.
+ * For one subscription: each event does what its mapping says, is put among the dead letters with the reason, or
+ * comes again.
  */
 export async function handler(payload: unknown): Promise<object> {
   try {

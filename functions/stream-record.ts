@@ -26,8 +26,8 @@ const db = DynamoDBDocumentClient.from(new DynamoDBClient())
 const payloads = new Payloads(db, new Objects(setting('OVERWINTER_BUCKET')), table)
 
 /**
- * What a record of the table's stream tells. The event source lets new frames through, and runs in states
- * that are worth a word.
+ * What a record of the table's stream tells. The event source lets new frames through, and runs in states that are
+ * worth a word.
  */
 export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
@@ -70,9 +70,9 @@ function lifecycle(
 }
 
 /**
- * None of a frame whose object can never be read: the record would hold up all those behind it. S3 says so
- * with NoSuchKey once the
- * run was erased; with AccessDenied where a policy keeps it from telling, or forbids this object.
+ * None of a frame whose object can never be read: the record would hold up all those behind it. S3 says so with
+ * NoSuchKey once the run was erased; with AccessDenied where a policy keeps it from telling, or forbids this
+ * object.
  */
 async function eventsOf(runId: string, stored: FrameItem['events']): Promise<FrameEvent[]> {
   try {

@@ -4,8 +4,8 @@ import type { Bundling, OverwinterProps } from './options.ts'
 import { tracingOf } from './tracing.ts'
 
 /**
- * In the package the built files are bundled: the sources are not there, and two copies of the library
- * would not know each other's errors.
+ * In the package the built files are bundled: the sources are not there, and two copies of the library would not
+ * know each other's errors.
  */
 const ENDING = extname(import.meta.filename)
 const isFromSource = ENDING === '.ts'
@@ -36,12 +36,9 @@ const OURS: BundlingOptions = {
 
 /**
  * The output is several files: `index.mjs` has what every start needs, and what is loaded with `import()` is
- * beside it.
- * A single file would be read as a whole at every start, the clients and credentials that a start does not
- * need as well:
- * that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is taken back
- * here, and says
- * where the output goes to hooks alone. It calls this one before it reads the arguments.
+ * beside it. A single file would be read as a whole at every start, the clients and credentials that a start does
+ * not need as well: that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is
+ * taken back here, and says where the output goes to hooks alone. It calls this one before it reads the arguments.
  */
 function inSeveralFiles(options: BundlingOptions): BundlingOptions {
   const esbuildArgs: NonNullable<BundlingOptions['esbuildArgs']> = {

@@ -28,9 +28,8 @@ export interface LazyClients {
 }
 
 /**
- * Throttling, 5xx and lost answers are the SDK's to repeat, with jitter; every write here can bear it. A call
- * that hangs
- * is given up early: the next attempt is likely to meet a healthy host.
+ * Throttling, 5xx and lost answers are the SDK's to repeat, with jitter; every write here can bear it. A call that
+ * hangs is given up early: the next attempt is likely to meet a healthy host.
  */
 export const PATIENT = {
   maxAttempts: 8,

@@ -11,8 +11,8 @@ const HOPELESS: Record<number, string> = {
 }
 
 /**
- * `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a function
- * finds it.
+ * `ctx.invoke`: other Lambda functions. The idempotency key travels in the client context, where a function finds
+ * it.
  */
 export class LambdaFunctions implements Functions {
   private readonly aws: SignedFetch

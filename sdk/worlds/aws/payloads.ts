@@ -101,9 +101,8 @@ export class Payloads {
   }
 
   /**
-   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or
-   * put where
-   * nothing is cleared away. Returns where it is then; undefined for what is no object.
+   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or put
+   * where nothing is cleared away. Returns where it is then; undefined for what is no object.
    */
   async renew(stored: unknown, folder: string): Promise<{ s3: string } | undefined> {
     if (!isObject(stored)) return undefined
@@ -114,8 +113,8 @@ export class Payloads {
   }
 
   /**
-   * Every object of runs with this id, also such as nothing points at, that were created by then; none of a
-   * later one, which may be about to begin.
+   * Every object of runs with this id, also such as nothing points at, that were created by then; none of a later
+   * one, which may be about to begin.
    */
   async removeAll(runId: string, createdBy: number): Promise<void> {
     for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) {

@@ -17,9 +17,8 @@ export interface SignedRequest {
 const FIRST_PAUSE_MS = 50
 
 /**
- * For the few requests to services of which this package has no SDK client: one or two calls each. X-Ray's
- * OTLP endpoint
- * is in none. Region and credentials come from where the SDK has them.
+ * For the few requests to services of which this package has no SDK client: one or two calls each. X-Ray's OTLP
+ * endpoint is in none. Region and credentials come from where the SDK has them.
  */
 export class SignedFetch {
   private readonly config: Pick<DynamoDBClient['config'], 'region' | 'credentials'>

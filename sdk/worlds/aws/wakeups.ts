@@ -95,8 +95,8 @@ export class AwsWakeups implements Wakeups {
   }
 
   /**
-   * For a runner that has received a wake-up: true once the run is due, false if that is still some time off and the
-   * wake-up is on its way again. The last part of a second is waited for here, so that a wake is exact and
+   * For a runner that has received a wake-up: true once the run is due, false if that is still some time off and
+   * the wake-up is on its way again. The last part of a second is waited for here, so that a wake is exact and
    * never early.
    */
   async isDue(wake: Wake): Promise<boolean> {
@@ -159,10 +159,9 @@ export class AwsWakeups implements Wakeups {
   }
 
   /**
-   * Scheduler has no room, and the SDK's retries have not helped. The run is in the due index since before it
-   * was to be armed, so the
-   * sweeper wakes it, a minute or two late. To throw would be to fail a start or a commit that is in the
-   * table already.
+   * Scheduler has no room, and the SDK's retries have not helped. The run is in the due index since before it was
+   * to be armed, so the sweeper wakes it, a minute or two late. To throw would be to fail a start or a commit that
+   * is in the table already.
    */
   private swallowRefusal(wake: Wake, error: unknown): void {
     if (!REFUSALS.has((error as Error).name)) throw error
@@ -180,16 +179,16 @@ export class AwsWakeups implements Wakeups {
 const REFUSALS: ReadonlySet<string> = new Set(['ServiceQuotaExceededException', 'ThrottlingException'])
 
 /**
- * A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's
- * id is made of.
+ * A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is
+ * made of.
  */
 export function scheduleName({ runId, at }: Wake): string {
   return `wake-${createHash('sha256').update(`${at} ${runId}`).digest('base64url')}`
 }
 
 /**
- * The time for which a schedule will be armed, if the wait is long enough for one; noted so that it can be
- * taken back.
+ * The time for which a schedule will be armed, if the wait is long enough for one; noted so that it can be taken
+ * back.
  */
 export function scheduledFor({ longWaitMs }: Thresholds, wakeAt: number, now: number): number | undefined {
   return wakeAt - now >= longWaitMs ? wakeAt : undefined

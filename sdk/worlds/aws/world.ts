@@ -89,9 +89,8 @@ export class AwsWorld implements World {
   }
 
   /**
-   * Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those
-   * that have to go; see `sweeping.ts`.
-   * `onUnchecked`: how many limiters could not be checked, if any.
+   * Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that
+   * have to go; see `sweeping.ts`. `onUnchecked`: how many limiters could not be checked, if any.
    */
   sweep(limit: number, onUnchecked?: (limiters: number) => void): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
