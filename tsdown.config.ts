@@ -24,10 +24,11 @@ export default defineConfig({
     'cli/dev/server.ts',
     'infra/declared-tasks.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,callbacks,dead-letters,events,lifecycle,no-codec,no-tracing,otlp-tracing,cloudwatch-tracing,runner,schedules,small-attributes,small-clients,small-documents,sweeper,user-codec,workers}.ts',
+    'functions/{api,authorizer,callbacks,dead-letters,events,lifecycle,runner,schedules,sweeper,workers}.ts',
+    'functions/{no-codec,user-codec,no-tracing,otlp-tracing,cloudwatch-tracing}.ts',
   ],
   deps: {
-    neverBundle: ['overwinter-workflows', 'overwinter-codec', 'overwinter-coding', 'overwinter-tracing', /^#aws\//],
+    neverBundle: ['overwinter-workflows', 'overwinter-codec', 'overwinter-coding', 'overwinter-tracing'],
   },
   unbundle: true,
   format: 'esm',

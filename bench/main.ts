@@ -1,11 +1,15 @@
 import { benchEngine } from './engine.ts'
 import { finish } from './report.ts'
 
-/** npm run bench [-- engine | local | workers | values | lists | ui | tracing | flow | wakeups | against | peers] [--json] */
+/**
+ * npm run bench [-- engine | local | workers | cold | values | lists | ui | tracing | flow | wakeups |
+ * against | peers] [--json]
+ */
 const suites: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   local: async () => (await import('./local.ts')).benchLocal(),
   workers: async () => (await import('./workers.ts')).benchWorkers(),
+  cold: async () => (await import('./cold.ts')).benchCold(),
   values: async () => (await import('./values.ts')).benchValues(),
   lists: async () => (await import('./lists.ts')).benchLists(),
   ui: async () => (await import('./ui.ts')).benchUi(),

@@ -1,8 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { AwsClient } from 'aws4fetch'
 import type { Credentials } from '../sdk/http-client/sigv4.ts'
-import { dnsSuffix } from '../sdk/worlds/aws/dns-suffix.ts'
+import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 
 export interface AccountOptions {
   profile?: string
@@ -12,7 +11,9 @@ export interface AccountOptions {
 /** Services that are called too rarely for an SDK client of their own, and the version of their API. */
 const VERSIONS = { cloudformation: '2010-05-15', monitoring: '2010-08-01' } as const
 
-/** AWS credentials and region, as every AWS tool finds them: the environment, a profile, single sign-on. */
+const ATTEMPTS = 10
+
+/** Who we are on AWS and where, as every AWS tool finds it: the environment, a profile, single sign-on. */
 export class AwsAccount {
   readonly sqs: SQSClient
   readonly scheduler: SchedulerClient
@@ -44,23 +45,17 @@ export class AwsAccount {
 
   /** The XML that a service answers with. Throws its error. */
   async query(service: keyof typeof VERSIONS, action: string, parameters: Record<string, string>): Promise<string> {
-    const [region, credentials] = await Promise.all([this.region(), this.credentials()])
-    const aws = new AwsClient({ ...credentials, region, service })
+    const config = { region: () => this.region(), credentials: () => this.credentials() }
     const body = new URLSearchParams({ Action: action, Version: VERSIONS[service], ...parameters }).toString()
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const response = await aws.fetch(endpointOf(service, region), { method: 'POST', headers, body })
+    const response = await new SignedFetch({ config }).send({ service, path: '/', headers, body, attempts: ATTEMPTS })
     const text = await response.text()
     if (!response.ok) throw new Error(`${action}: ${tag(text, 'Message') ?? `status ${response.status}`}`)
     return text
   }
 }
 
-function endpointOf(service: string, region: string): string {
-  const given = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
-  return given ?? `https://${service}.${region}.${dnsSuffix(region)}/`
-}
-
-/** The content of the first tag of this name. These answers neither nest tags of one name nor use attributes. */
+/** What the first tag of this name holds. These answers neither nest tags of one name nor have attributes on them. */
 export function tag(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
 }

@@ -24,9 +24,7 @@ function sendSigned(aws: SignedFetch): ExporterOptions['send'] {
     const headers = { 'content-type': OTLP_TYPE }
     const request = {
       service: 'xray',
-      host: 'xray',
-      path: { aws: PATH, standIn: PATH },
-      method: 'POST',
+      path: PATH,
       body,
       headers,
       signal,

@@ -1,6 +1,7 @@
-import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '#aws/sqs'
+import type { MessageAttributeValue, SQS } from '@aws-sdk/client-sqs'
 import { digest } from '../sdk/base/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
+import { type Later, using } from '../sdk/worlds/aws/clients.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 
 /** The limit of any queue, 256 KiB, less the room for attributes. */
@@ -14,11 +15,11 @@ export const DEAD_EVENTS = 'dead-events/'
  * was refused.
  */
 export class EventDeadLetters {
-  private readonly sqs: Pick<SQSClient, 'send'>
+  private readonly sqs: Later<Pick<SQS, 'sendMessage'>>
   private readonly objects: Pick<ObjectStore, 'put'>
   private readonly queueUrl: string
 
-  constructor(sqs: Pick<SQSClient, 'send'>, objects: Pick<ObjectStore, 'put'>, queueUrl: string) {
+  constructor(sqs: Later<Pick<SQS, 'sendMessage'>>, objects: Pick<ObjectStore, 'put'>, queueUrl: string) {
     this.sqs = sqs
     this.objects = objects
     this.queueUrl = queueUrl
@@ -32,7 +33,8 @@ export class EventDeadLetters {
       subscription: attribute(subscription),
       ...(id !== undefined && { eventId: attribute(id.slice(0, LONGEST_ID)) }),
     }
-    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.queueUrl, MessageBody, MessageAttributes }))
+    const message = { QueueUrl: this.queueUrl, MessageBody, MessageAttributes }
+    await using(this.sqs, (sqs) => sqs.sendMessage(message))
   }
 
   /** In the payload bucket, whose lifecycle rule removes it a day after its dead letter. */

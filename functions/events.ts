@@ -1,9 +1,8 @@
 import * as entry from 'overwinter-workflows'
 import { Intake } from '../sdk/events/intake.ts'
 import { Client } from '../sdk/index.ts'
-import { awsClients } from '../sdk/worlds/aws/clients.ts'
+import { lazyClients } from '../sdk/worlds/aws/clients.ts'
 import { Objects } from '../sdk/worlds/aws/objects.ts'
-import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 import { codedWorld } from './coded-world.ts'
 import { log, setting } from './environment.ts'
 import { EventDeadLetters } from './event-dead-letters.ts'
@@ -14,9 +13,11 @@ import { handlers, registry } from './registry.ts'
 import { mappingFor, type Subscription } from './subscription.ts'
 
 const subscription = JSON.parse(setting('OVERWINTER_SUBSCRIPTION')) as Subscription
-const { sqs, dynamodb } = awsClients()
-const objects = new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET'))
-const deadLetters = new EventDeadLetters(sqs, objects, setting('OVERWINTER_EVENT_DEAD_LETTERS_URL'))
+const deadLetters = new EventDeadLetters(
+  lazyClients().sqs,
+  new Objects(setting('OVERWINTER_BUCKET')),
+  setting('OVERWINTER_EVENT_DEAD_LETTERS_URL'),
+)
 
 const intake = new Intake({
   client: new Client(codedWorld(), registry, handlers),

@@ -1,14 +1,13 @@
 import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord, AttributeValue as JsonAttributeValue } from 'aws-lambda'
-import { unmarshall } from '#aws/attributes'
-import { DynamoDBDocumentClient, GetCommand } from '#aws/documents'
 import type { FrameEvent } from '../sdk/base/events.ts'
 import type { FrameItem } from '../sdk/worlds/aws/frames.ts'
 import { RUN, runIdOf, runKey, seqOf } from '../sdk/worlds/aws/keys.ts'
 import { Objects } from '../sdk/worlds/aws/objects.ts'
 import { Payloads } from '../sdk/worlds/aws/payloads.ts'
 import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
-import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 import { log, setting } from './environment.ts'
 import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
 import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
@@ -23,13 +22,12 @@ export interface BusEvent {
 }
 
 const table = setting('OVERWINTER_TABLE')
-const dynamodb = new DynamoDBClient()
-const db = DynamoDBDocumentClient.from(dynamodb)
-const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET')), table)
+const db = DynamoDBDocumentClient.from(new DynamoDBClient())
+const payloads = new Payloads(db, new Objects(setting('OVERWINTER_BUCKET')), table)
 
 /**
- * The events of a record of the table's stream. The event source passes only new frames, and runs in
- * reportable states.
+ * What a record of the table's stream tells. The event source lets new frames through, and runs in states that are
+ * worth a word.
  */
 export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<BusEvent[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem

@@ -13,10 +13,10 @@ const isFromSource = ENDING === '.ts'
 /** A file in functions/, by its name. */
 export const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
 
-/** CommonJS packages load Node's own modules with `require`, which an ES module lacks. */
+/** Packages in CommonJS ask for Node's own modules with `require`, which an ES module has not. */
 const WITH_REQUIRE =
-  `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= ` +
-  'overwinterRequire(import.meta.url);'
+  `import { createRequire as overwinterRequire } from 'node:module'; ` +
+  `globalThis.require ??= overwinterRequire(import.meta.url);`
 
 const OURS: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -29,10 +29,35 @@ const OURS: BundlingOptions = {
   // Lambda's own version of the AWS SDK changes without notice, and starts more slowly.
   bundleAwsSDK: true,
   esbuildArgs: {
-    // `module` must be listed, or it would be lost. The second is for `imports` in our package.json: no other
-    // package knows that condition, so it changes nothing of what the entry imports.
-    '--conditions': `module,overwinter-lambda${isFromSource ? ',overwinter-source' : ''}`,
+    // `module` would be lost if it were not named.
+    '--conditions': `module${isFromSource ? ',overwinter-source' : ''}`,
   },
+}
+
+/**
+ * The output is several files: `index.mjs` has what every start needs, and what is loaded with `import()` is
+ * beside it. A single file would be read as a whole at every start, the clients and credentials that a start does
+ * not need as well: that is twice as long (docs/benchmarks.md). CDK gives esbuild the name of one file, which is
+ * taken back here, and says where the output goes to hooks alone. It calls this one before it reads the arguments.
+ */
+function inSeveralFiles(options: BundlingOptions): BundlingOptions {
+  const esbuildArgs: NonNullable<BundlingOptions['esbuildArgs']> = {
+    ...options.esbuildArgs,
+    '--outfile=': true,
+    '--splitting': true,
+    '--entry-names': 'index',
+    '--out-extension:.js': '.mjs',
+  }
+  const theirs = options.commandHooks
+  const commandHooks: BundlingOptions['commandHooks'] = {
+    beforeBundling(inputDir, outputDir) {
+      esbuildArgs['--outdir'] = outputDir
+      return theirs?.beforeBundling(inputDir, outputDir) ?? []
+    },
+    beforeInstall: (inputDir, outputDir) => theirs?.beforeInstall(inputDir, outputDir) ?? [],
+    afterBundling: (inputDir, outputDir) => theirs?.afterBundling(inputDir, outputDir) ?? [],
+  }
+  return { ...options, esbuildArgs, commandHooks }
 }
 
 const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
@@ -44,19 +69,20 @@ const tracingAlias = (props: OverwinterProps): Record<string, string> => ({
   '--alias:overwinter-tracing': functionFile(`${tracingOf(props)}-tracing`),
 })
 
-/** For a function without the user's code, except for the codec. */
-export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
-  ...OURS,
-  ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
-  esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
-})
+/** Of a function that holds nothing of the user's, but for the codec. */
+export const withoutEntry = (props: OverwinterProps): BundlingOptions =>
+  inSeveralFiles({
+    ...OURS,
+    ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
+    esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
+  })
 
 /** For a function that loads the entry: the user's options, as far as they do not break the function. */
 export function withEntry(props: OverwinterProps): BundlingOptions {
   const { entry, bundling = {} } = props
   refuseWhatBreaks(bundling)
   const { esbuildArgs, banner, ...wishes } = bundling
-  return {
+  return inSeveralFiles({
     ...OURS,
     ...wishes,
     banner: banner ? `${WITH_REQUIRE}${banner}` : WITH_REQUIRE,
@@ -68,13 +94,13 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
       ...tracingAlias(props),
       '--alias:overwinter-workflows': resolve(entry),
     },
-  }
+  })
 }
 
 const FIXED = ['format', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
 const FIXED_ARGS =
-  /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
+  /^--(bundle|format|platform|out(file|dir|-extension.*)|(entry|chunk)-names|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
 
 const NEEDED = /^(@aws-sdk|@smithy|overwinter)\b|^\*/
 /** Lambda has the SDK's clients. The functions bundle the one for DynamoDB, and the code that all clients share. */

@@ -3,7 +3,7 @@ import { InvalidInputError } from './base/errors.ts'
 import { checkName } from './base/names.ts'
 import type { Giving } from './base/storable.ts'
 import { encode } from './base/values.ts'
-import { nextTime, type Plan } from './scheduling/plan.ts'
+import { assertRuns, type Plan } from './scheduling/plan.ts'
 import type { AnyWorkflow, Workflow } from './workflow.ts'
 
 export { withSchedules } from './scheduling/schedule-workflow.ts'
@@ -50,11 +50,11 @@ export function schedule<I, O>(
     ...(every !== undefined && { everyMs: milliseconds(every, what) }),
   }
   try {
-    if (nextTime(plan, Date.UTC(2026, 0, 1)) === undefined) throw new Error('it would never run')
+    assertRuns(plan)
   } catch (error) {
     throw new InvalidInputError(
       `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ` +
-        `${(error as Error).message}`,
+        (error as Error).message,
     )
   }
   return { name, workflow: target, plan }

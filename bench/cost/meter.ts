@@ -1,5 +1,6 @@
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
-import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import type { AwsClients } from '../../sdk/worlds/aws/clients.ts'
+import { awsClients } from '../../test/aws/clients.ts'
 import { type Item, readUnits, refusedWriteUnits, writeUnits } from './units.ts'
 
 export interface Bill {

@@ -95,12 +95,17 @@ async function senderFor(url: string, session: Session): Promise<ExporterOptions
   const { OTLP_TYPE, refuseUnlessTaken, sendTo } = await import('../../sdk/tracing/endpoint.ts')
   const region = /^xray\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$/.exec(new URL(url).hostname)?.[1]
   if (region === undefined) return sendTo({ url, headers: {} })
-  const [{ AwsClient }, { AwsAccount }] = await Promise.all([import('aws4fetch'), import('../aws-account.ts')])
+  const [{ sigv4 }, { AwsAccount }] = await Promise.all([
+    import('../../sdk/http-client/sigv4.ts'),
+    import('../aws-account.ts'),
+  ])
   const account = new AwsAccount({ region, ...(session.profile !== undefined && { profile: session.profile }) })
-  const aws = new AwsClient({ ...(await account.credentials()), region, service: 'xray' })
+  const sign = sigv4({ region, service: 'xray', credentials: await account.credentials() })
   return async (body, signal) =>
     refuseUnlessTaken(
-      await aws.fetch(url, { method: 'POST', body, signal, headers: { 'content-type': OTLP_TYPE } }),
+      await fetch(
+        await sign(new Request(url, { method: 'POST', body, signal, headers: { 'content-type': OTLP_TYPE } })),
+      ),
       url,
     )
 }

@@ -1,4 +1,5 @@
-import { AwsClient } from 'aws4fetch'
+import { Sha256 } from '@smithy/core/checksum'
+import { SignatureV4 } from '@smithy/signature-v4'
 
 export interface Credentials {
   accessKeyId: string
@@ -20,11 +21,22 @@ export function sigv4({
   service = 'execute-api',
   credentials,
 }: SigV4Options): (request: Request) => Promise<Request> {
-  // Signing keys hold for a day.
-  const cache = new Map<string, ArrayBuffer>()
+  const provider = async () => (typeof credentials === 'function' ? credentials() : credentials)
+  const signer = new SignatureV4({ service, region, credentials: provider, sha256: Sha256 })
   return async (request) => {
-    const { accessKeyId, secretAccessKey, sessionToken } =
-      typeof credentials === 'function' ? await credentials() : credentials
-    return new AwsClient({ accessKeyId, secretAccessKey, sessionToken, region, service, cache }).sign(request)
+    const { protocol, hostname, host, pathname, searchParams } = new URL(request.url)
+    const body = request.body ? new Uint8Array(await request.clone().arrayBuffer()) : undefined
+    const { headers } = await signer.sign({
+      method: request.method,
+      protocol,
+      hostname,
+      path: pathname,
+      query: Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)])),
+      headers: { ...Object.fromEntries(request.headers), host },
+      body,
+    })
+    // `fetch` sends the host by itself, and browsers let no code set it.
+    const { host: _, ...signed } = headers
+    return new Request(request, { headers: signed })
   }
 }

@@ -19,7 +19,24 @@ export function nextTime({ cron, everyMs, timezone }: Plan, after: number): numb
   return new Cron(cron!, { timezone, paused: true }).nextRun(new Date(after))?.getTime()
 }
 
-/** The last of the times from `due` to `now`: after an outage one run replaces all missed ones. */
+/**
+ * Throws if the schedule would never run, or not be understood. Workflow code makes its schedules while a function
+ * starts, and the first `Intl.DateTimeFormat` of a process takes 10 ms. So an expression is tried in UTC, which needs
+ * none, where the name of the time zone is known to be good.
+ */
+export function assertRuns(plan: Plan): void {
+  const { cron, timezone } = plan
+  if (cron !== undefined && isTimeZone(timezone) && new Cron(cron, { utcOffset: 0, paused: true }).nextRun(TRIED_FROM))
+    return
+  if (nextTime(plan, TRIED_FROM.getTime()) === undefined) throw new Error('it would never run')
+}
+
+const TRIED_FROM = new Date(Date.UTC(2026, 0, 1))
+
+/** Of aliases and other spellings it does not know. */
+const isTimeZone = (name: string): boolean => name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
+
+/** The last of the times from `due` to `now`: after an outage one run stands for all that were missed. */
 export function latestTime({ everyMs }: Plan, due: number, now: number): number {
   return everyMs === undefined || now < due ? Math.max(due, now) : due + Math.floor((now - due) / everyMs) * everyMs
 }

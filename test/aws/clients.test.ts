@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb'
 import { expect, it, vi } from 'vitest'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
+import { lazyClients } from '../../sdk/worlds/aws/clients.ts'
 
 it('a call that hangs is given up and made again', async () => {
   let calls = 0
@@ -10,7 +10,7 @@ it('a call that hangs is given up and made again', async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', `http://127.0.0.1:${(server.address() as { port: number }).port}`)
-  const { dynamodb } = awsClients()
+  const { dynamodb } = lazyClients()
   try {
     expect((await dynamodb.send(new DescribeTableCommand({ TableName: 't' }))).Table?.TableName).toBe('t')
     expect(calls).toBe(2)

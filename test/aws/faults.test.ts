@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { awsClients } from './clients.ts'
 import { type Depth, type Fault, Faults, serverError, throttled, timedOut, type When } from './faults.ts'
 import { journals, takeToItsEnd } from './reference-run.ts'
 import { makeResources } from './resources.ts'

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { FatalError } from '../../sdk/index.ts'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
+import { awsClients } from './clients.ts'
 
 /** What Lambda would answer, and what it was asked. */
 let answer: { status: number; body: string; headers?: Record<string, string> }

@@ -2,9 +2,10 @@ import { CreateTableCommand, DeleteTableCommand, ResourceInUseException } from '
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { CreateScheduleGroupCommand } from '@aws-sdk/client-scheduler'
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
-import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import type { AwsClients } from '../../sdk/worlds/aws/clients.ts'
 import { createTableInput } from '../../sdk/worlds/aws/table.ts'
 import type { AwsWorldConfig } from '../../sdk/worlds/aws/world.ts'
+import { awsClients } from './clients.ts'
 
 type Resources = Pick<
   AwsWorldConfig,

@@ -12,8 +12,8 @@ import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, signal, workflow } from '../../sdk/index.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { inBatchesOf } from '../../sdk/worlds/aws/batches.ts'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { awsClients } from './clients.ts'
 import { makeResources } from './resources.ts'
 
 /**

@@ -3,8 +3,8 @@ import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, Schedules, schedule, workflow } from '../../sdk/index.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { awsClients } from './clients.ts'
 import { makeResources } from './resources.ts'
 
 const report = workflow('report', async () => 'done')

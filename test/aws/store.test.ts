@@ -9,8 +9,8 @@ import type { Next } from '../../sdk/ports/commit.ts'
 import type { NewRun } from '../../sdk/ports/run.ts'
 import type { Claimed } from '../../sdk/ports/run-store.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { awsClients } from './clients.ts'
 import { makeResources } from './resources.ts'
 
 const DAY = 86_400_000

@@ -1,5 +1,4 @@
-import { AwsClient } from 'aws4fetch'
-import type { Credentials } from '../../sdk/http-client/sigv4.ts'
+import { type Credentials, sigv4 } from '../../sdk/http-client/sigv4.ts'
 import { standInEndpoint } from './cdk.ts'
 
 export const region = process.env.AWS_REGION ?? 'us-east-1'
@@ -11,14 +10,14 @@ export function ownCredentials(): Credentials {
 
 /** Of whoever has assumed a role. */
 export async function assumed(roleArn: string): Promise<Credentials> {
-  const aws = new AwsClient({ ...ownCredentials(), service: 'sts', region })
+  const sign = sigv4({ credentials: ownCredentials(), service: 'sts', region })
   const query = new URLSearchParams({
     Action: 'AssumeRole',
     Version: '2011-06-15',
     RoleArn: roleArn,
     RoleSessionName: 'e2e',
   })
-  const text = await (await aws.fetch(`${standInEndpoint()}/?${query}`)).text()
+  const text = await (await fetch(await sign(new Request(`${standInEndpoint()}/?${query}`)))).text()
   const part = (name: string) => {
     const [, value] = new RegExp(`<${name}>(.+?)</${name}>`).exec(text) ?? []
     if (value === undefined) throw new Error(`${name} is not in ${text}`)

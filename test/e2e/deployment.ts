@@ -4,11 +4,12 @@ import { type NotificationConfiguration, PutBucketNotificationConfigurationComma
 import packageJson from '../../package.json' with { type: 'json' }
 import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { sigv4 } from '../../sdk/http-client/sigv4.ts'
-import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import type { AwsClients } from '../../sdk/worlds/aws/clients.ts'
 import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { byAsking } from '../../workflows/stages/by-asking.ts'
+import { awsClients } from '../aws/clients.ts'
 import { nameOfStandIn, standIn } from '../aws/stand-in.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { deploy, outputsFile, outputsOf, standInEndpoint } from './cdk.ts'

@@ -2,12 +2,13 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { type Message, ReceiveMessageCommand, SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
-import { AwsClient } from 'aws4fetch'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { sigv4 } from '../../sdk/http-client/sigv4.ts'
 import type { Json } from '../../sdk/index.ts'
 import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
+import { ownCredentials, region } from './credentials.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
 import { parcel } from './workflows.ts'
 
@@ -118,17 +119,9 @@ async function publish(TopicArn: string, message: object): Promise<void> {
     TopicArn,
     Message: JSON.stringify(message),
   }).toString()
-  const { AWS_ENDPOINT_URL, AWS_REGION: region, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env
-  const aws = new AwsClient({
-    accessKeyId: AWS_ACCESS_KEY_ID!,
-    secretAccessKey: AWS_SECRET_ACCESS_KEY!,
-    service: 'sns',
-    ...(region && { region }),
-  })
-  const { ok, status } = await aws.fetch(AWS_ENDPOINT_URL!, {
-    method: 'POST',
-    body,
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const sign = sigv4({ credentials: ownCredentials(), service: 'sns', region })
+  const request = new Request(process.env.AWS_ENDPOINT_URL!, { method: 'POST', body, headers })
+  const { ok, status } = await fetch(await sign(request))
   expect(ok, `SNS answered with ${status}`).toBe(true)
 }

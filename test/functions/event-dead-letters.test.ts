@@ -1,15 +1,15 @@
-import type { SendMessageCommand } from '@aws-sdk/client-sqs'
+import type { SendMessageCommandInput } from '@aws-sdk/client-sqs'
 import { expect, it } from 'vitest'
 import { EventDeadLetters } from '../../functions/event-dead-letters.ts'
 import type { DeadEvent } from '../../sdk/events/intake.ts'
 
 async function sent(dead: DeadEvent) {
-  const messages: SendMessageCommand[] = []
+  const messages: SendMessageCommandInput[] = []
   const stored = new Map<string, string>()
-  const sqs = { send: async (command: SendMessageCommand) => void messages.push(command) }
+  const sqs = { sendMessage: async (message: SendMessageCommandInput) => void messages.push(message) }
   const objects = { put: async (key: string, body: Uint8Array) => void stored.set(key, Buffer.from(body).toString()) }
-  await new EventDeadLetters(sqs as never, objects, 'https://queue').send('placed', dead)
-  const { MessageBody, MessageAttributes, QueueUrl } = messages[0]!.input
+  await new EventDeadLetters(() => sqs as never, objects, 'https://queue').send('placed', dead)
+  const { MessageBody, MessageAttributes, QueueUrl } = messages[0]!
   return {
     body: MessageBody!,
     attributes: Object.fromEntries(

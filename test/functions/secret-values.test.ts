@@ -1,7 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readSecrets, type SecretPlaces } from '../../functions/secret-values.ts'
-import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import { type Asked, type FakeServer, fakeServer } from '../cli/fake-server.ts'
 
 const SECRETS: Record<string, object> = {
@@ -36,19 +34,16 @@ describe('the secrets of step code', () => {
     refusals = []
     server = await fakeServer(answer)
     vi.stubEnv('AWS_ENDPOINT_URL', server.url)
+    vi.stubEnv('AWS_REGION', 'eu-north-1')
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'A')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'B')
   })
   afterEach(async () => {
     vi.unstubAllEnvs()
     await server[Symbol.asyncDispose]()
   })
 
-  const read = (places: SecretPlaces) =>
-    readSecrets(
-      new SignedFetch(
-        new DynamoDBClient({ region: 'eu-north-1', credentials: { accessKeyId: 'A', secretAccessKey: 'B' } }),
-      ),
-      places,
-    )
+  const read = (places: SecretPlaces) => readSecrets(places)
 
   it('are whole secrets, fields of them and parameters, each asked for once', async () => {
     const values = await read({

@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
@@ -184,9 +184,52 @@ describe('the bundle of the runner', () => {
   })
 })
 
+/** All code of a function. */
+const filesBeside = (file: string): { name: string; text: string }[] =>
+  readdirSync(dirname(file))
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => ({ name, text: readFileSync(join(dirname(file), name), 'utf8') }))
+
+/** The code that is read at every start: of the files that no `import()` stands in front of. */
+function readAtStart(file: string): string {
+  const files = new Map(filesBeside(file).map(({ name, text }) => [name, text]))
+  const [main] = [...files.keys()].filter((name) => name.startsWith('take-up'))
+  const found = new Set(['index.mjs', main!])
+  for (const name of found)
+    for (const [, imported] of files.get(name)!.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) found.add(imported!)
+  return [...found].map((name) => files.get(name)).join('\n')
+}
+
+describe('what a start of the runner does not need', () => {
+  it('is in files of its own, and not read', () => {
+    using project = new Project({
+      'entry.ts': `import { workflow } from 'overwinter'\nexport const one = workflow('one', async () => {})\n`,
+    })
+    const runner = runnerWith({ entry: project.path('entry.ts') })
+    const whole = filesBeside(runner)
+      .map(({ text }) => text)
+      .join('\n')
+    const start = readAtStart(runner)
+    expect(start).toContain('DynamoDB_20120810')
+    // S3, SQS, Scheduler, Secrets Manager, Systems Manager, JSONata, definitions, credentials of containers.
+    for (const mark of [
+      'x-amz-server-side-encryption',
+      'AmazonSQS',
+      'CreateSchedule',
+      'secretsmanager',
+      'AmazonSSM',
+      '__evaluate_entry',
+      'AWS_CONTAINER_CREDENTIALS',
+    ]) {
+      expect([mark, whole.includes(mark)]).toEqual([mark, true])
+      expect([mark, start.includes(mark)]).toEqual([mark, false])
+    }
+  })
+})
+
 describe('traces of runs', () => {
   it('are in the bundle of the runner only where they are wanted, and it loads', () => {
-    const isIn = (file: string) => readFileSync(file, 'utf8').includes('overwinter.link')
+    const isIn = (file: string) => filesBeside(file).some((each) => each.text.includes('overwinter.link'))
     expect(isIn(runnerWith({ entry: ENTRY }))).toBe(false)
     const traced = runnerWith({ entry: ENTRY, tracing: 'cloudwatch' })
     expect(isIn(traced)).toBe(true)

@@ -33,7 +33,7 @@ export interface Limit {
   for(key: string): Limit
 }
 
-const defined = new Map<string, { spec: LimitSpec; place: string }>()
+const defined = new Map<string, { spec: LimitSpec; site: Error }>()
 /** All that this process has. */
 export const namedLimits = (): [name: string, spec: LimitSpec][] => [...defined].map(([name, { spec }]) => [name, spec])
 
@@ -51,16 +51,16 @@ export function limit(name: string, options: LimitOptions): Limit {
     )
   const what = `limit '${name}'`
   const spec = specOf(options, what)
-  const place = placeOfCaller()
+  const site = new Error('a limit was defined here')
   const there = defined.get(name)
   if (there && !isSameSpec(there.spec, spec)) {
     throw new InvalidInputError(
-      `two limits are named '${name}' and have different values: ${specInWords(there.spec)} ` +
-        `(${there.place}), and ${specInWords(spec)} (${place}). ` +
+      `two limits are named '${name}' and have different values: ` +
+        `${specInWords(there.spec)} (${placeOf(there.site)}), and ${specInWords(spec)} (${placeOf(site)}). ` +
         'Define it once and import it where it is used, or give one of them another name',
     )
   }
-  if (!there) defined.set(name, { spec, place })
+  if (!there) defined.set(name, { spec, site })
   return limitOf(name, spec)
 }
 
@@ -125,8 +125,11 @@ export function isSameSpec(a: LimitSpec, b: LimitSpec): boolean {
   return a.concurrency === b.concurrency && a.rate === b.rate && a.perMs === b.perMs
 }
 
-/** The line that called `limit`, for users who have defined two of them. */
-function placeOfCaller(): string {
-  const line = new Error().stack?.split('\n')[3] ?? ''
+/**
+ * The line that called `limit`, for people who have two of them. Only then the stack is made text of: where source maps
+ * are on, as in Lambda, the first stack of a process costs half of its start.
+ */
+function placeOf({ stack = '' }: Error): string {
+  const line = stack.split('\n')[2] ?? ''
   return line.replace(/^\s*at /, '').trim() || 'unknown place'
 }

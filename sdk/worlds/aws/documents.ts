@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand } from '#aws/documents'
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../base/json.ts'
 import { isOfLimiters, parsed, readable } from '../../flow/limiter/readable.ts'
 import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports/documents.ts'

@@ -1,4 +1,4 @@
-import { QueryCommand } from '#aws/documents'
+import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Aws } from './context.ts'
 import { REMOVAL_SHARDS, REMOVALS, SHARDS, timeOf, timeText, trouble } from './keys.ts'
 import { merge, shardsOf } from './shards.ts'

@@ -1,5 +1,4 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '#aws/attributes'
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -10,7 +9,8 @@ import {
   PutCommand,
   QueryCommand,
   UpdateCommand,
-} from '#aws/documents'
+} from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf, untilNothingIsLeft } from './batches.ts'
 import type { Aws } from './context.ts'

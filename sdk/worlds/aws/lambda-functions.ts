@@ -29,9 +29,7 @@ export class LambdaFunctions implements Functions {
     const path = `/2015-03-31/functions/${encodeURIComponent(name)}/invocations`
     const response = await this.aws.send({
       service: 'lambda',
-      host: 'lambda',
-      path: { aws: path, standIn: path },
-      method: 'POST',
+      path,
       body: payload === undefined ? '' : JSON.stringify(payload),
       headers: {
         'x-amz-client-context': Buffer.from(JSON.stringify({ custom: { idempotencyKey } })).toString('base64'),

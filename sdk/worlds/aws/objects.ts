@@ -1,9 +1,12 @@
+import type { S3Client } from '@aws-sdk/client-s3'
 import { inParallel } from '../../rules/procedure.ts'
-import type { SignedFetch } from './signed-fetch.ts'
+import { once } from './clients.ts'
 
-const ATTEMPTS = 6
 /** Payloads of megabytes take their time. */
-const TIMEOUT_MS = 30_000
+const PATIENT = {
+  maxAttempts: 6,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+}
 
 /** Payloads too large for an item of the table. */
 export interface ObjectStore {
@@ -13,67 +16,77 @@ export interface ObjectStore {
   removeAll(prefix: string, isMeant?: (key: string) => boolean): Promise<void>
 }
 
-/** The objects of one S3 bucket. */
-export class Objects implements ObjectStore {
-  private readonly aws: SignedFetch
-  private readonly bucket: string
+type Sdk = typeof import('./sdk/s3.ts') & { s3: S3Client }
 
-  constructor(aws: SignedFetch, bucket: string) {
-    this.aws = aws
+/** The objects of one S3 bucket. Its client is loaded when the first large payload needs it, in either direction. */
+export class Objects implements ObjectStore {
+  private readonly bucket: string
+  private readonly load = once(async (): Promise<Sdk> => {
+    const sdk = await import('./sdk/s3.ts')
+    return { ...sdk, s3: new sdk.S3Client({ ...PATIENT, forcePathStyle: isStandIn() }) }
+  })
+
+  constructor(bucket: string) {
     this.bucket = bucket
   }
 
-  async put(key: string, body: Uint8Array): Promise<void> {
-    await this.request('PUT', key, body)
-  }
-
-  async get(key: string): Promise<Uint8Array> {
-    return new Uint8Array(await (await this.request('GET', key)).arrayBuffer())
-  }
-
-  async removeAll(prefix: string, isMeant: (key: string) => boolean = () => true): Promise<void> {
-    let after = ''
-    do {
-      const query = `?list-type=2&prefix=${encodeURIComponent(prefix)}${after && `&start-after=${encodeURIComponent(after)}`}`
-      const list = await (await this.request('GET', '', undefined, query)).text()
-      // Keys are made of run ids, times and hashes, in which XML has nothing to escape.
-      const keys = [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!)
-      await inParallel(keys.filter(isMeant), (key) => this.request('DELETE', key))
-      after = /<IsTruncated>true</.test(list) ? keys.at(-1)! : ''
-    } while (after !== '')
-  }
-
-  private async request(
-    method: 'GET' | 'PUT' | 'DELETE',
-    key: string,
-    body?: Uint8Array,
-    query = '',
-  ): Promise<Response> {
-    const path = `${key.split('/').map(encodeURIComponent).join('/')}${query}`
-    const response = await this.aws.send({
-      service: 's3',
-      host: `${this.bucket}.s3`,
-      path: { aws: `/${path}`, standIn: `/${this.bucket}/${path}` },
-      method,
-      ...(body && { body, headers: { 'content-type': 'application/octet-stream' } }),
-      timeoutMs: TIMEOUT_MS,
-      attempts: ATTEMPTS,
-    })
-    if (response.ok) return response
-    const text = (await response.text()).slice(0, 500)
-    const error = new Error(
-      `S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${text}`,
+  async put(Key: string, Body: Uint8Array): Promise<void> {
+    const ContentType = 'application/octet-stream'
+    await this.ask('PUT', Key, ({ s3, PutObjectCommand }) =>
+      s3.send(new PutObjectCommand({ Bucket: this.bucket, Key, Body, ContentType })),
     )
-    throw Object.assign(error, { name: nameOf(response.status, text) })
+  }
+
+  async get(Key: string): Promise<Uint8Array> {
+    return this.ask('GET', Key, async ({ s3, GetObjectCommand }) => {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: this.bucket, Key }))
+      return Body!.transformToByteArray()
+    })
+  }
+
+  async removeAll(Prefix: string, isMeant: (key: string) => boolean = () => true): Promise<void> {
+    let ContinuationToken: string | undefined
+    do {
+      const page = await this.ask('LIST', Prefix, ({ s3, ListObjectsV2Command }) =>
+        s3.send(new ListObjectsV2Command({ Bucket: this.bucket, Prefix, ContinuationToken })),
+      )
+      const keys = (page.Contents ?? []).map(({ Key }) => Key!)
+      await inParallel(keys.filter(isMeant), (key) => this.remove(key))
+      ContinuationToken = page.NextContinuationToken
+    } while (ContinuationToken !== undefined)
+  }
+
+  private async remove(Key: string): Promise<void> {
+    await this.ask('DELETE', Key, ({ s3, DeleteObjectCommand }) =>
+      s3.send(new DeleteObjectCommand({ Bucket: this.bucket, Key })),
+    )
+  }
+
+  private async ask<T>(method: string, key: string, call: (sdk: Sdk) => Promise<T>): Promise<T> {
+    try {
+      return await call(await this.load())
+    } catch (error) {
+      const { name, message, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
+      const status = $metadata?.httpStatusCode
+      const said = `${name}: ${message}`
+      throw Object.assign(
+        new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${status ?? 'nothing'}: ${said}`, {
+          cause: error,
+        }),
+        { name: nameOf(status, name) },
+      )
+    }
   }
 }
 
-/**
- * The error name that callers compare. Other refusals have status 403 too, such as an expired
- * token, which can be retried.
- */
-function nameOf(status: number, text: string): string {
+/** What callers tell errors apart by. Other refusals have 403 too: an expired token, say, which passes. */
+function nameOf(status: number | undefined, name: string): string {
   if (status === 503) return 'SlowDown'
   if (status === 404) return 'NoSuchKey'
-  return status === 403 && text.includes('<Code>AccessDenied</Code>') ? 'AccessDenied' : 'S3Error'
+  return name === 'AccessDenied' ? name : 'S3Error'
+}
+
+/** Stand-ins have one host for everything, and the bucket in the path. */
+function isStandIn(): boolean {
+  return (process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL) !== undefined
 }

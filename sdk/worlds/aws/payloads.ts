@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { GetCommand, PutCommand } from '#aws/documents'
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../base/json.ts'
 import { LOOK_FOR_WHAT_IS_GONE, UnreadableRunError } from '../../rules/limits.ts'
 import { dataKey, partition } from './keys.ts'
@@ -11,7 +11,10 @@ import type { ObjectStore } from './objects.ts'
 /** JSON as an attribute holds it: as text, or deflated where that is smaller. */
 export type Packed = string | Uint8Array
 
-/** Where a payload is: in the attribute itself, in an item or an S3 object of its own, or in a frame of the journal. */
+/**
+ * Where a payload is: in the attribute itself, in an item or an S3 object of its own, or in a frame of the
+ * journal.
+ */
 export type Stored = Packed | { item: string } | { s3: string } | { frame: number }
 
 /** An update of the run item costs by its whole size, so only payloads up to this size are stored in it. */

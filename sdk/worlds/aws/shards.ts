@@ -1,4 +1,4 @@
-import { QueryCommand } from '#aws/documents'
+import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
 import { runIdOf, SHARDS } from './keys.ts'

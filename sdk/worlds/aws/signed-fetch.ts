@@ -1,21 +1,16 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { SignatureV4 } from '@smithy/signature-v4'
+import { sigv4 } from '../../http-client/sigv4.ts'
 import { dnsSuffix } from './dns-suffix.ts'
 
 export interface SignedRequest {
-  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm' | 'sqs' | 'scheduler' | 'xray'
-  /** In front of the region in AWS's host names: `bucket.s3`. Stand-ins have one host for everything. */
-  host: string
-  /** On AWS and on a stand-in, where the bucket goes into the path. */
-  path: { aws: string; standIn: string }
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE'
-  body?: Uint8Array | string
+  /** Also what its host is named in front of the region. Stand-ins have one host for everything. */
+  service: 'lambda' | 'xray' | 'cloudformation' | 'monitoring'
+  path: string
+  body: Uint8Array<ArrayBuffer> | string
   headers?: Record<string, string>
   /** The caller no longer needs the answer. */
   signal?: AbortSignal
-  /** How long each attempt may take. */
-  timeoutMs?: number
-  /** How many attempts in all; 1 for a request that must not be repeated here. */
+  /** How often it may be made in all; 1 for what must not be repeated here. */
   attempts: number
 }
 
@@ -27,12 +22,13 @@ const FIRST_PAUSE_MS = 50
  * credentials and the signer come from where the SDK has them.
  */
 export class SignedFetch {
-  private readonly config: DynamoDBClient['config']
+  private readonly config: Pick<DynamoDBClient['config'], 'region' | 'credentials'>
 
-  constructor({ config }: Pick<DynamoDBClient, 'config'>) {
+  constructor({ config }: { config: Pick<DynamoDBClient['config'], 'region' | 'credentials'> }) {
     this.config = config
   }
 
+  /** Posts the request. */
   async send(request: SignedRequest): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -45,48 +41,12 @@ export class SignedFetch {
     }
   }
 
-  private async attempt({
-    service,
-    host,
-    path,
-    method,
-    body,
-    headers,
-    signal,
-    timeoutMs,
-  }: SignedRequest): Promise<Response> {
-    const [region, credentials] = await Promise.all([this.config.region(), this.config.credentials()])
-    // S3 alone takes paths as they are.
-    const signer = new SignatureV4({
-      service,
-      region,
-      credentials,
-      sha256: this.config.sha256,
-      uriEscapePath: service !== 's3',
-    })
+  private async attempt({ service, path, body, headers = {}, signal }: SignedRequest): Promise<Response> {
+    const region = await this.config.region()
     const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
-    const url = standIn
-      ? new URL(path.standIn, standIn)
-      : new URL(path.aws, `https://${host}.${region}.${dnsSuffix(region)}`)
-    const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter(
-      (limit) => limit !== undefined,
-    )
-    const { protocol, hostname, pathname, searchParams } = url
-    const signed = await signer.sign({
-      method,
-      protocol,
-      hostname,
-      path: pathname,
-      query: Object.fromEntries(searchParams),
-      headers: { ...headers, host: url.host },
-      body,
-    })
-    return fetch(url, {
-      method,
-      body,
-      headers: signed.headers,
-      ...(limits.length > 0 && { signal: AbortSignal.any(limits) }),
-    })
+    const url = new URL(path, standIn ?? `https://${service}.${region}.${dnsSuffix(region)}`)
+    const sign = sigv4({ service, region, credentials: () => this.config.credentials() })
+    return fetch(await sign(new Request(url, { method: 'POST', body, headers, ...(signal && { signal }) })))
   }
 }
 

@@ -1,17 +1,10 @@
-import type { Message, SQSClient } from '@aws-sdk/client-sqs'
-import {
-  ChangeMessageVisibilityCommand,
-  DeleteMessageCommand,
-  MessageNotInflight,
-  ReceiptHandleIsInvalid,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-} from '#aws/sqs'
+import type { Message, SQS } from '@aws-sdk/client-sqs'
 import type { Json } from '../../base/json.ts'
 import type { TaskNotice } from '../../ports/tasks.ts'
 import type { Clock } from '../../ports/world.ts'
 import type { Task } from '../../tasks/task.ts'
 import { payloadOf, type TaskPayload } from '../../tasks/wire.ts'
+import { type Later, using } from './clients.ts'
 
 /** The limit of SQS, though some stand-ins take more. */
 const LONGEST_DELAY_S = 900
@@ -24,7 +17,13 @@ const MOST_BYTES = 1_000_000
 /** How long a process that received a notice has to act on it. */
 const ACT_WITHIN_S = 30
 
-/** What a queue holds: the task as the protocol shows it, for workers that read the queue themselves. */
+const MESSAGE_IS_GONE: ReadonlySet<string> = new Set([
+  'ReceiptHandleIsInvalid',
+  'MessageNotInflight',
+  'InvalidParameterValue',
+])
+
+/** What lies in a queue: the task as the protocol shows it, for workers that read the queue themselves. */
 export type QueuedTask = TaskPayload & {
   /** The input was too large to come along. */
   input_omitted?: true
@@ -35,11 +34,11 @@ export type QueuedTask = TaskPayload & {
 
 /** One queue per type of task. A message is a hint; the table decides. */
 export class TaskQueues {
-  private readonly sqs: SQSClient
+  private readonly sqs: Later<SQS>
   private readonly clock: Clock
   private readonly urls: ReadonlyMap<string, string>
 
-  constructor(sqs: SQSClient, clock: Clock, urls: Record<string, string>) {
+  constructor(sqs: Later<SQS>, clock: Clock, urls: Record<string, string>) {
     this.sqs = sqs
     this.clock = clock
     this.urls = new Map(Object.entries(urls))
@@ -66,9 +65,8 @@ export class TaskQueues {
       body.checkpoint_omitted = true
     }
     const DelaySeconds = Math.min(LONGEST_DELAY_S, Math.max(0, Math.ceil(left / 1_000)))
-    await this.sqs.send(
-      new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: asMessage(body), DelaySeconds }),
-    )
+    const message = { QueueUrl: this.urlOf(task.type), MessageBody: asMessage(body), DelaySeconds }
+    await using(this.sqs, (sqs) => sqs.sendMessage(message))
   }
 
   /**
@@ -100,14 +98,12 @@ export class TaskQueues {
   }
 
   async remove({ type, receipt }: TaskNotice): Promise<void> {
-    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) =>
-      this.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle })),
-    )
+    await this.ofMessage(type, receipt, (sqs, message) => sqs.deleteMessage(message))
   }
 
   private async hide({ type, receipt }: TaskNotice, VisibilityTimeout: number): Promise<void> {
-    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) =>
-      this.sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout })),
+    await this.ofMessage(type, receipt, (sqs, message) =>
+      sqs.changeMessageVisibility({ ...message, VisibilityTimeout }),
     )
   }
 
@@ -115,18 +111,14 @@ export class TaskQueues {
   private async ofMessage(
     type: string,
     receipt: string | undefined,
-    act: (queueUrl: string, receipt: string) => Promise<unknown>,
+    act: (sqs: SQS, message: { QueueUrl: string; ReceiptHandle: string }) => Promise<unknown>,
   ): Promise<void> {
     const url = this.urls.get(type)
     if (receipt === undefined || url === undefined) return
     try {
-      await act(url, receipt)
+      await using(this.sqs, (sqs) => act(sqs, { QueueUrl: url, ReceiptHandle: receipt }))
     } catch (error) {
-      const isGone =
-        error instanceof ReceiptHandleIsInvalid ||
-        error instanceof MessageNotInflight ||
-        (error as Error).name === 'InvalidParameterValue'
-      if (!isGone) throw error
+      if (!MESSAGE_IS_GONE.has((error as Error).name)) throw error
     }
   }
 
@@ -143,10 +135,11 @@ export class TaskQueues {
       VisibilityTimeout: ACT_WITHIN_S,
     }
     try {
-      const { Messages = [] } = await this.sqs.send(new ReceiveMessageCommand(request), {
+      const options = {
         requestTimeout: (WaitTimeSeconds + 5) * 1_000,
         ...(signal && { abortSignal: signal }),
-      })
+      }
+      const { Messages = [] } = await using(this.sqs, (sqs) => sqs.receiveMessage(request, options))
       return Messages.map((message) => noticeOf(type, message))
     } catch (error) {
       if (signal?.aborted) return []

@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { SchedulerClient } from '@aws-sdk/client-scheduler'
-import type { SQSClient } from '@aws-sdk/client-sqs'
-import {
-  ConflictException,
-  CreateScheduleCommand,
-  DeleteScheduleCommand,
-  ResourceNotFoundException,
-} from '#aws/scheduler'
-import { SendMessageBatchCommand, SendMessageCommand } from '#aws/sqs'
+import type { Scheduler } from '@aws-sdk/client-scheduler'
+import type { SQS } from '@aws-sdk/client-sqs'
 import type { Clock, Functions, LogSink, Wake, Wakeups } from '../../ports/world.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf } from './batches.ts'
+import { type Later, using } from './clients.ts'
 import type { Thresholds } from './context.ts'
 import { runIdOf } from './keys.ts'
 import type { RunItem } from './run-item.ts'
@@ -36,8 +30,8 @@ const LAST_PART_MS = 1_000
 
 /** Short waits are delayed messages; long ones are schedules that put an early message into the same queue. */
 export class AwsWakeups implements Wakeups {
-  private readonly sqs: SQSClient
-  private readonly scheduler: SchedulerClient
+  private readonly sqs: Later<SQS>
+  private readonly scheduler: Later<Scheduler>
   private readonly targets: WakeupTargets
   private readonly clock: Clock
   private readonly thresholds: Thresholds
@@ -45,8 +39,8 @@ export class AwsWakeups implements Wakeups {
   private readonly log: LogSink
 
   constructor(
-    sqs: SQSClient,
-    scheduler: SchedulerClient,
+    sqs: Later<SQS>,
+    scheduler: Later<Scheduler>,
     functions: Functions,
     targets: WakeupTargets,
     clock: Clock,
@@ -90,12 +84,12 @@ export class AwsWakeups implements Wakeups {
   async cancel(wakes: Wake[]): Promise<void> {
     await inParallel(wakes, async (wake) => {
       try {
-        await this.scheduler.send(
-          new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }),
+        await using(this.scheduler, (scheduler) =>
+          scheduler.deleteSchedule({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }),
         )
       } catch (error) {
-        // A schedule that stays fires for nothing, which does no harm (I5).
-        if (!(error instanceof ResourceNotFoundException)) this.swallowRefusal(wake, error)
+        // One that stays fires for nothing, which does no harm (I5).
+        if ((error as Error).name !== 'ResourceNotFoundException') this.swallowRefusal(wake, error)
       }
     })
   }
@@ -116,13 +110,12 @@ export class AwsWakeups implements Wakeups {
   }
 
   private async sendOne(wake: Wake): Promise<void> {
-    await this.sqs.send(
-      new SendMessageCommand({
-        QueueUrl: this.targets.queueUrl,
-        MessageBody: writeWake(wake),
-        DelaySeconds: this.delay(wake),
-      }),
-    )
+    const message = {
+      QueueUrl: this.targets.queueUrl,
+      MessageBody: writeWake(wake),
+      DelaySeconds: this.delay(wake),
+    }
+    await using(this.sqs, (sqs) => sqs.sendMessage(message))
   }
 
   private async sendBatch(wakes: Wake[]): Promise<void> {
@@ -131,8 +124,8 @@ export class AwsWakeups implements Wakeups {
       MessageBody: writeWake(wake),
       DelaySeconds: this.delay(wake),
     }))
-    const { Failed = [] } = await this.sqs.send(
-      new SendMessageBatchCommand({ QueueUrl: this.targets.queueUrl, Entries: entries }),
+    const { Failed = [] } = await using(this.sqs, (sqs) =>
+      sqs.sendMessageBatch({ QueueUrl: this.targets.queueUrl, Entries: entries }),
     )
     // Sent one by one, the rest gets the SDK's retries and a specific error.
     await inParallel(Failed, ({ Id }) => this.sendOne(wakes[Number(Id)]!))
@@ -148,8 +141,8 @@ export class AwsWakeups implements Wakeups {
     // AWS refuses a time in the past.
     const at = Math.max(wake.at - this.thresholds.leadMs, this.clock.now() + 1_000)
     try {
-      await this.scheduler.send(
-        new CreateScheduleCommand({
+      await using(this.scheduler, (scheduler) =>
+        scheduler.createSchedule({
           Name: scheduleName(wake),
           GroupName: schedulerGroup,
           ScheduleExpression: `at(${new Date(at).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length)})`,
@@ -160,8 +153,8 @@ export class AwsWakeups implements Wakeups {
         }),
       )
     } catch (error) {
-      // An earlier attempt or another runner has armed it already.
-      if (!(error instanceof ConflictException)) this.swallowRefusal(wake, error)
+      // Armed already, by an earlier attempt or by another runner.
+      if ((error as Error).name !== 'ConflictException') this.swallowRefusal(wake, error)
     }
   }
 

@@ -1,4 +1,4 @@
-import { GetCommand } from '#aws/documents'
+import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import type { RunRecord } from '../../ports/run.ts'
 import type { Aws } from './context.ts'
 import { runKey } from './keys.ts'

@@ -1,4 +1,4 @@
-import { DynamoDBDocumentClient } from '#aws/documents'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { flowControl } from '../../flow/control.ts'
 import type { RunStore } from '../../ports/run-store.ts'
 import type { Clock, Ids, LogSink, Wake, World } from '../../ports/world.ts'
@@ -8,7 +8,7 @@ import { callByCall } from '../../rules/procedure.ts'
 import { Runs } from '../../rules/run-store.ts'
 import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
-import { type AwsClients, awsClients } from './clients.ts'
+import { type AwsClients, givenClients, type LazyClients, lazyClients } from './clients.ts'
 import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
 import { DynamoDocuments } from './documents.ts'
 import { type Gauges, gauges } from './gauges.ts'
@@ -57,7 +57,7 @@ export class AwsWorld implements World {
   readonly inlineWaitMs = 1_000
   readonly flow = flowControl
   readonly publicUrl: string | undefined
-  private readonly clients: AwsClients
+  private readonly clients: LazyClients
   private readonly aws: Aws
   private readonly storage: DynamoStorage
 
@@ -66,18 +66,17 @@ export class AwsWorld implements World {
     this.clock = config.clock ?? systemClock
     this.ids = config.ids ?? systemIds
     this.log = config.log ?? consoleLog
-    this.clients = config.clients ?? awsClients()
+    this.clients = config.clients ? givenClients(config.clients) : lazyClients()
     const thresholds = { ...THRESHOLDS, ...config.thresholds }
     const { dynamodb, sqs, scheduler } = this.clients
-    const signedFetch = new SignedFetch(dynamodb)
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
-    this.functions = new LambdaFunctions(signedFetch)
+    this.functions = new LambdaFunctions(new SignedFetch(dynamodb))
     this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds, this.log)
     this.aws = {
       db,
       table: config.table,
       clock: this.clock,
-      payloads: new Payloads(db, config.objects ?? new Objects(signedFetch, config.bucket), config.table),
+      payloads: new Payloads(db, config.objects ?? new Objects(config.bucket), config.table),
       thresholds,
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       wake: (wakes) => this.wakeups.send(wakes),
@@ -118,6 +117,6 @@ export class AwsWorld implements World {
 
   /** Closes the connections. */
   close(): void {
-    for (const client of Object.values(this.clients) as { destroy(): void }[]) client.destroy()
+    this.clients.destroy()
   }
 }

@@ -1,6 +1,6 @@
 import { DynamoDBClient, ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb'
-import { SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler'
-import { RequestThrottled, SQSClient } from '@aws-sdk/client-sqs'
+import { Scheduler as SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler'
+import { RequestThrottled, SQS as SQSClient } from '@aws-sdk/client-sqs'
 import type { TranslateConfig } from '@aws-sdk/lib-dynamodb'
 import { isDocumentCommand, marshallInput, unmarshallOutput } from './document-commands.ts'
 import type { DynamoDb } from './dynamodb/service.ts'
@@ -19,7 +19,7 @@ const NOWHERE = {
 }
 
 const DYNAMODB = stripped(new DynamoDBClient(NOWHERE))
-const SQS = stripped(new SQSClient(NOWHERE))
+const ASK_SQS = stripped(new SQSClient(NOWHERE))
 const SCHEDULER = stripped(new SchedulerClient(NOWHERE))
 
 /** A DynamoDBClient over a DynamoDB in memory, for document clients and for commands with marshalled values. */
@@ -43,7 +43,7 @@ export function dynamoDbClient(dynamodb: DynamoDb, network: Network): DynamoDBCl
 }
 
 export function sqsClient(sqs: Sqs, network: Network): SQSClient {
-  const client = likeness(SQS)
+  const client = likeness(ASK_SQS)
   answerFromMemory(client, ({ name, input, abortSignal }) => {
     const carryOut = commandOf<object>(sqs.commands, 'sqs', name)
     return network.call({ service: 'sqs', command: name, input }, () => carryOut(input, abortSignal), throttledSqs)
