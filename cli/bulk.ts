@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { RUN_STATUSES } from '../functions/http/openapi-schemas.ts'
+import { RUN_STATUSES } from '../sdk/ports/run.ts'
 import { pastMoment, pointInTime } from '../sdk/base/duration.ts'
 import { BULK_BOUNDS } from '../sdk/bulk/steer-many.ts'
 import type { Bulk, BulkAction, RunStatus, WouldSteer } from '../sdk/index.ts'

@@ -1,4 +1,4 @@
-import type { ProblemJson } from '../sdk/http-client/wire.ts'
+import type { ProblemJson } from '../sdk/http-api/errors.ts'
 
 /** What the server said instead of what was asked for, in its own words. */
 export class Refusal extends Error {

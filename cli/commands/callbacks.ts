@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { callbackToJson } from '../../functions/http/run-json.ts'
+import { callbackToJson } from '../../sdk/http-api/encode.ts'
 import type { OpenCallback } from '../../sdk/index.ts'
 import { clockTime, fromNow } from '../../sdk/views/moments.ts'
 import { jsonArgument } from '../arguments.ts'

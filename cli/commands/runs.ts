@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { RUN_STATUSES } from '../../functions/http/openapi-schemas.ts'
-import { summaryToJson } from '../../functions/http/run-json.ts'
+import { RUN_STATUSES } from '../../sdk/ports/run.ts'
+import { summaryToJson } from '../../sdk/http-api/encode.ts'
 import type { ListOptions } from '../../sdk/index.ts'
 import type { RunPage, RunSummary } from '../../sdk/ports/run-lists.ts'
 import { countArgument } from '../arguments.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Schedules, type ScheduleView } from '../../sdk/client/schedules.ts'
-import { scheduleToJson } from '../../sdk/http-client/wire.ts'
+import { scheduleToJson } from '../../sdk/http-api/encode.ts'
 import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { eventToJson, runToJson, whyToJson } from '../../functions/http/run-json.ts'
+import { eventToJson, runToJson, whyToJson } from '../../sdk/http-api/encode.ts'
 import { hasEnded } from '../../sdk/ports/run.ts'
 import { withRun } from '../failure.ts'
 import { runEnd, runHead } from '../run-text.ts'

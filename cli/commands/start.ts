@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { runToJson } from '../../functions/http/run-json.ts'
+import { runToJson } from '../../sdk/http-api/encode.ts'
 import type { Duration } from '../../sdk/base/duration.ts'
 import { jsonArgument, listArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'

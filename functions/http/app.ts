@@ -9,7 +9,6 @@ import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { askedRun } from './asked-run.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
-import { openapiOf } from './openapi.ts'
 import { letIn } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
@@ -31,8 +30,8 @@ import { forWorkers } from './routes/workers/index.ts'
 export interface AppOptions {
   client: Client
   /**
-   * Who may come in; everybody unless given. See `bearer`. `true` may do everything. Who is refused may still show a token with scopes
-   * that the API has made. `env`: what the platform says of the request.
+   * Says which requests may come in; all unless given. See `bearer`. `true` may do everything. A caller that it refuses may
+   * still show a token with scopes that the API has made. `env`: what the platform says of the request.
    */
   authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
   /** IAM has decided who may call which path, before the app is asked. */
@@ -49,13 +48,13 @@ export interface AppOptions {
   local?: LocalRoutes
   /** Tells browsers which pages of other origins may call, where nothing in front of the app does. */
   browsers?: MiddlewareHandler
-  /** Gets what nobody expected. */
+  /** Gets errors that are no answer to a request. */
   log?: LogSink
   /** Where the lines that a run has logged can be read. */
   logsOf?: (run: RunView) => string
 }
 
-/** Whoever has none of them need not load what they come with. */
+/** Routes of the local server. Without them, what they come with is not loaded. */
 export interface LocalRoutes {
   routes: readonly Route[]
   /** What `POST /events` knows by name. */
@@ -87,7 +86,6 @@ export function createApp(options: AppOptions): Hono {
   const ours = options.withoutWorkers ? [] : forWorkers
   const former = options.iamDecides ? FORMER_ROUTES.map(refusedByPath) : FORMER_ROUTES
   const routes = [...ROUTES, ...former, ...(options.local?.routes ?? [])]
-  const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = {
     ...(options.logsOf && { logsOf: options.logsOf }),
@@ -96,7 +94,7 @@ export function createApp(options: AppOptions): Hono {
     clock: client.world.clock,
     bodyLimit,
     exposeStacks,
-    openapi: () => document,
+    openapi: async () => (await import('./openapi.ts')).openapiOf([...routes, ...ours], authorize !== undefined),
     mappings: options.local?.mappings ?? [],
   }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
@@ -134,7 +132,7 @@ export function createCallbackApp({
     clock: client.world.clock,
     bodyLimit,
     exposeStacks: false,
-    openapi: () => ({}),
+    openapi: async () => ({}),
     mappings: [],
   }
   const app = emptyApp(open, log, () => [])
@@ -194,7 +192,7 @@ function noRoute(c: Context, routes: Addresses): HttpProblem {
 function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   const errorId = crypto.randomUUID()
   const stack = error instanceof Error ? error.stack : String(error)
-  // Who reads logs must not be able to answer callbacks.
+  // A reader of logs must not be able to answer callbacks.
   const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
   log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
   return new HttpProblem(

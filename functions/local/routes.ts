@@ -1,13 +1,16 @@
+import { errorToJson } from '../../sdk/http-api/encode.ts'
 import type { Local } from '../../sdk/local.ts'
 import { WorkerDirectory } from '../../sdk/tasks/directory.ts'
-import { ref } from '../http/openapi-schemas.ts'
+import { queryOf } from '../http/request.ts'
 import type { Route } from '../http/route.ts'
 import { jsonWithPayloads } from '../http/route.ts'
 import { postEvent } from '../http/routes/events.ts'
-import { errorToJson } from '../http/run-json.ts'
 import { replayOf } from './replay.ts'
 
-/** What only the local server has: on AWS events come from their sources, nobody can hold a connection, and the API has not the code of the steps. */
+/**
+ * What only the local server has: on AWS events come from their sources, a function cannot hold a connection, and the API has
+ * not the code of the steps.
+ */
 export const localRoutes = (local: Local): Route[] => [postEvent, changes(local), replay, metrics(local)]
 
 /** So many times a second at most a page is told of changes. */
@@ -19,12 +22,11 @@ const changes = ({ world }: Local): Route => ({
   path: '/changes',
   operationId: 'changes',
   needs: 'read',
-  summary: 'Tells of runs as they change, for as long as somebody listens. Only the local server has it.',
+  summary: 'Tells of runs as they change, for as long as the caller listens. Only the local server has it.',
   responses: {
     200: {
       description: 'Server-sent events: `runs`, with their ids; `all`, where it may be any run.',
       type: 'text/event-stream',
-      schema: { type: 'string' },
     },
   },
   problems: [],
@@ -69,6 +71,8 @@ function streamOf(world: Local['world'], signal: AbortSignal): ReadableStream<Ui
   })
 }
 
+const ReplayQuery = queryOf(() => import('../../sdk/http-api/run-reading.ts'), 'ReplayQuery')
+
 const replay: Route = {
   method: 'GET',
   path: '/runs/{id}/replay',
@@ -77,8 +81,8 @@ const replay: Route = {
   needs: 'everything',
   summary:
     'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
-  query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
-  responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },
+  query: ReplayQuery,
+  responses: { 200: { description: 'What it had called by then, and where.', shape: 'Replayed' } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow'],
   async handle(c, api) {
     const { ended, ...rest } = await replayOf(api.client, c.req.param('id')!, c.req.query('upTo'))
@@ -100,7 +104,7 @@ const metrics = (local: Local): Route => ({
   operationId: 'metrics',
   needs: 'read',
   summary: 'Figures for Prometheus. Only the local server has it: on AWS they are in CloudWatch.',
-  responses: { 200: { description: 'Its text format.', type: 'text/plain', schema: { type: 'string' } } },
+  responses: { 200: { description: 'Its text format.', type: 'text/plain' } },
   problems: [],
   async handle() {
     const { store, clock } = local.world

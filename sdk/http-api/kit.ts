@@ -29,7 +29,7 @@ export const whole = z.int('must be a whole number')
 export const flag = z.boolean('must be true or false')
 export const time = z.iso.datetime('must be a time, as in 2026-01-31T12:00:00.000Z')
 export const anything = z.unknown() as unknown as Shape<Json>
-export const anObject = z.looseObject({}) as unknown as Shape<{ [key: string]: Json }>
+export const anObject = z.looseObject({}) as unknown as Shape<{ [key: string]: unknown }>
 
 export function among<const T extends string>(values: readonly T[]): Shape<T> {
   return z.enum(values as readonly [T, ...T[]], `must be one of ${values.join(', ')}`) as unknown as Shape<T>

@@ -1,13 +1,9 @@
 import { type Duration, milliseconds, pointInTime } from '../base/duration.ts'
 import { RUN_STATUSES } from '../ports/run.ts'
 import { among, fitting, maybe, noted, query, tested, text } from './kit.ts'
+import { LONGEST_WAIT_MS, momentOf, PLACE } from './terms.ts'
 
 /** What routes that read runs take in their query. */
-
-/** API Gateway gives a function this long: 29 seconds in a REST API, and 30 in an HTTP API. */
-const GATEWAY_TIMEOUT_MS = 29_000
-/** What is left is for the rest of the request, and for a function that has to start first. */
-export const LONGEST_WAIT_MS = GATEWAY_TIMEOUT_MS - 4_000
 
 const waited = (description: string) =>
   maybe(tested((wait: Duration) => milliseconds(wait, 'wait'), { type: 'string', description }))
@@ -32,7 +28,6 @@ export const AskQuery = query({
 })
 export const RunQuery = query({ ...WAIT, ...PAYLOADS })
 
-/** Digits are epoch milliseconds. */
 const moment = (name: string, description: string) =>
   maybe(
     tested((time: string) => pointInTime(momentOf(time), Number.POSITIVE_INFINITY, name), {
@@ -40,8 +35,6 @@ const moment = (name: string, description: string) =>
       description: `${description}: ISO 8601, or epoch milliseconds.`,
     }),
   )
-export const momentOf = (time: string): number | string => (/^\d+$/.test(time) ? Number(time) : time)
-
 const LIMIT = /^(?:[1-9]\d{0,2}|1000)$/
 
 export const RunFilter = query({
@@ -78,7 +71,6 @@ export const StepsQuery = query({
   ),
 })
 
-export const PLACE = /^\d{1,9}\.\d{1,9}$/
 const HISTORY_CURSOR = /^\d{1,9}\.\d{1,9}\.\d{1,9}$/
 
 export const HistoryQuery = query({

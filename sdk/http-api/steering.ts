@@ -15,8 +15,7 @@ import {
   text,
 } from './kit.ts'
 import { chosenId } from './starting.ts'
-
-export const LONGEST_REASON = 1_000
+import { LONGEST_REASON } from './terms.ts'
 
 const TOO_LONG = `must be a string of at most ${LONGEST_REASON} characters`
 export const reason = z.string(TOO_LONG).check(z.maxLength(LONGEST_REASON, TOO_LONG)) as unknown as Shape<string>

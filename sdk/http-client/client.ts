@@ -19,6 +19,21 @@ import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogu
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import type { PauseScope, PauseView } from '../flow/pauses.ts'
+import type { CallbacksJson } from '../http-api/callbacks.ts'
+import type {
+  CheckedDefinitionJson,
+  DefinitionsJson,
+  SavedDefinitionJson,
+  StoredDefinitionJson,
+} from '../http-api/definitions.ts'
+import type { PauseJson, PausesJson } from '../http-api/limits.ts'
+import type { IncidentsJson } from '../http-api/many-runs.ts'
+import type { HistoryEventJson, HistoryPageJson, StepsJson, WhyJson } from '../http-api/run-details.ts'
+import type { CountsJson, RunJson, RunPageJson, StartedJson } from '../http-api/runs.ts'
+import type { SchedulesJson } from '../http-api/schedules.ts'
+import type { AcceptedJson, ReplyJson } from '../http-api/steering.ts'
+import { PROBLEM_BASE } from '../http-api/terms.ts'
+import type { NewTokenJson, TokensJson, WorkersJson } from '../http-api/workers.ts'
 import { hasEnded, type RunStatus } from '../ports/run.ts'
 import type { RunCounts, RunPage } from '../ports/run-lists.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
@@ -32,32 +47,17 @@ import { RemoteLimits } from './limits.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
   callbackFromJson,
-  type DefinitionSummaryJson,
+  definitionFromJson,
   eventFromJson,
-  type HistoryEventJson,
-  type HistoryPageJson,
-  type IncidentsJson,
   incidentFromJson,
-  type OpenCallbackJson,
-  type PauseJson,
-  PROBLEM_BASE,
   pauseFromJson,
-  type ReplyJson,
-  type RunJson,
-  type RunPageJson,
   runFromJson,
-  type SavedDefinitionJson,
-  type ScheduleJson,
-  type StepJson,
-  type StoredVersionJson,
   scheduleFromJson,
   stepFromJson,
   summaryFromJson,
-  type TokenJson,
   tokenFromJson,
-  type WhyJson,
-  type WorkerJson,
   whyFromJson,
+  workerFromJson,
 } from './wire.ts'
 
 /** One request is held this long at most; the server cuts at 25 s. */
@@ -85,7 +85,7 @@ export class OverwinterClient
     workflow: Workflow<I, O> | string,
     ...[input, options = {}]: Giving<I, StartOptions>
   ): Promise<StartedRun<O>> {
-    const { body, created } = await this.launch<{ runId: string; status: RunStatus }>(workflow, input, options, {})
+    const { body, created } = await this.launch<StartedJson>(workflow, input, options, {})
     return new StartedRun<O>(this, { ...body, created })
   }
 
@@ -179,7 +179,7 @@ export class OverwinterClient
     const { idempotencyKey = ownKey(), terminate, workflow } = options
     const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
     return (
-      await this.transport.send<{ runId: string; status: RunStatus }>({
+      await this.transport.send<StartedJson>({
         method: 'DELETE',
         path: '/runs',
         query,
@@ -225,12 +225,12 @@ export class OverwinterClient
 
   /** What is paused. */
   async pauses(): Promise<PauseView[]> {
-    return (await this.read<{ pauses: PauseJson[] }>('/pauses')).pauses.map(pauseFromJson)
+    return (await this.read<PausesJson>('/pauses')).pauses.map(pauseFromJson)
   }
 
   /** How many runs are in each state. Of a deployment only those in trouble are counted, up to 1,000. */
   async counts(): Promise<RunCounts> {
-    return (await this.read<{ counts: RunCounts }>('/counts')).counts
+    return (await this.read<CountsJson>('/counts')).counts
   }
 
   /** Failures, by what they have in common. `since`: only of runs that failed or got stuck from then on. */
@@ -241,7 +241,7 @@ export class OverwinterClient
 
   /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */
   async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
-    return (await this.post<{ runId: string; status: RunStatus }>(bulkPath(bulk), bulkBody(bulk), options)).body
+    return (await this.post<StartedJson>(bulkPath(bulk), bulkBody(bulk), options)).body
   }
 
   /** How many runs `steerMany` would do it to, and some of them. */
@@ -255,7 +255,7 @@ export class OverwinterClient
   }
 
   async steps(runId: string): Promise<StepView[]> {
-    const { steps } = await this.read<{ steps: StepJson[] }>(runPath(runId, '/steps'))
+    const { steps } = await this.read<StepsJson>(runPath(runId, '/steps'))
     return steps.map(stepFromJson)
   }
 
@@ -271,7 +271,7 @@ export class OverwinterClient
 
   /** What `putDefinition` would say, without saving. */
   async checkDefinition(name: string, definition: unknown): Promise<{ warnings: Problem[] }> {
-    const { body } = await this.transport.send<{ warnings: Problem[] }>({
+    const { body } = await this.transport.send<CheckedDefinitionJson>({
       method: 'PUT',
       path: definitionPath(name),
       query: { check: 'true' },
@@ -281,17 +281,13 @@ export class OverwinterClient
   }
 
   async getDefinition(name: string, version?: number): Promise<StoredVersion> {
-    const stored = await this.read<StoredVersionJson>(definitionPath(name), { version: version?.toString() })
+    const stored = await this.read<StoredDefinitionJson>(definitionPath(name), { version: version?.toString() })
     return { definition: stored.definition, version: stored.version, createdAt: Date.parse(stored.createdAt) }
   }
 
   async listDefinitions(): Promise<DefinitionSummary[]> {
-    const { definitions } = await this.read<{ definitions: DefinitionSummaryJson[] }>('/definitions')
-    return definitions.map((each) => ({
-      ...each,
-      createdAt: Date.parse(each.createdAt),
-      updatedAt: Date.parse(each.updatedAt),
-    }))
+    const { definitions } = await this.read<DefinitionsJson>('/definitions')
+    return definitions.map(definitionFromJson)
   }
 
   /** Refused while runs of it are alive. */
@@ -332,9 +328,7 @@ export class OverwinterClient
     // The server knows signals by name only, so this is the place where the schema can be checked.
     await validateOrThrow(schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
-    return (
-      await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)
-    ).body
+    return (await this.post<AcceptedJson>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)).body
   }
 
   async cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
@@ -352,7 +346,7 @@ export class OverwinterClient
   /** A new run of the same workflow and input, which takes over what happened before the given step, or begins at its beginning. */
   async rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
     const { idempotencyKey, ...body } = options
-    const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, {
+    const { status, body: started } = await this.post<StartedJson>(runPath(runId, '/rerun'), body, {
       idempotencyKey,
     })
     return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
@@ -364,7 +358,7 @@ export class OverwinterClient
 
   /** The callbacks of a run that can be answered now, each with its token. */
   async listCallbacks(runId: string): Promise<OpenCallback[]> {
-    const list = (path: string, query = {}) => this.read<{ callbacks: OpenCallbackJson[] }>(path, query)
+    const list = (path: string, query = {}) => this.read<CallbacksJson>(path, query)
     const { callbacks } = await list('/callbacks', { run: runId }).catch((error: unknown) => {
       // A server of 0.1.0 has the list below the run. It does not know this route, so it cannot mean the run.
       if (error instanceof HttpError && error.status === 404) return list(runPath(runId, '/callbacks'))
@@ -393,7 +387,7 @@ export class OverwinterClient
 
   /** By name, each with when it is due next. */
   async listSchedules(): Promise<ScheduleView[]> {
-    const { schedules } = await this.read<{ schedules: ScheduleJson[] }>('/schedules')
+    const { schedules } = await this.read<SchedulesJson>('/schedules')
     return schedules.map(scheduleFromJson)
   }
 
@@ -412,14 +406,14 @@ export class OverwinterClient
 
   /** The workers that have given a sign of life in the last minute. */
   async listWorkers(): Promise<LiveWorker[]> {
-    const { workers } = await this.read<{ workers: WorkerJson[] }>('/v1/workers')
-    return workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+    const { workers } = await this.read<WorkersJson>('/v1/workers')
+    return workers.map(workerFromJson)
   }
 
   /** A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
   async createToken({ name, scopes, workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
     const body = { name, scopes, workflows, task_types: types, expires_in: expiresIn }
-    const { body: made } = await this.transport.send<TokenJson & { token: string }>({
+    const { body: made } = await this.transport.send<NewTokenJson>({
       method: 'POST',
       path: '/v1/tokens',
       body,
@@ -428,7 +422,7 @@ export class OverwinterClient
   }
 
   async listTokens(): Promise<TokenView[]> {
-    const { tokens } = await this.read<{ tokens: TokenJson[] }>('/v1/tokens')
+    const { tokens } = await this.read<TokensJson>('/v1/tokens')
     return tokens.map(tokenFromJson)
   }
 

@@ -1,8 +1,9 @@
 import { ownKey } from '../base/own-key.ts'
 import type { LimitOptions } from '../flow/limiter/limit.ts'
 import type { Limits, LimitView } from '../flow/operating/limits.ts'
+import type { LimitJson, LimitsJson } from '../http-api/limits.ts'
 import type { Transport } from './transport.ts'
-import { type LimitJson, limitFromJson } from './wire.ts'
+import { limitFromJson } from './wire.ts'
 
 /** Limits over HTTP. Where one stands in a line, the run itself tells (`get`). */
 export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf' | 'pauseBehind'>> {
@@ -13,7 +14,7 @@ export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf
   }
 
   async list(): Promise<LimitView[]> {
-    const { body } = await this.transport.send<{ limits: LimitJson[] }>({ method: 'GET', path: '/limits' })
+    const { body } = await this.transport.send<LimitsJson>({ method: 'GET', path: '/limits' })
     return body.limits.map(limitFromJson)
   }
 
