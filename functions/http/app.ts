@@ -78,7 +78,7 @@ export const ROUTES: readonly Route[] = [
 ]
 
 /** What older clients ask for. API Gateway hands it over as it does all else that it has no route for. */
-const FORMER_ROUTES: readonly Route[] = [formerListCallbacks]
+export const FORMER_ROUTES: readonly Route[] = [formerListCallbacks]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {

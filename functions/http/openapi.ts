@@ -36,6 +36,9 @@ const SETTINGS = {
     if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+    if (Object.keys(jsonSchema.additionalProperties ?? ['']).length === 0) delete jsonSchema.additionalProperties
+    if (Object.keys(jsonSchema.properties ?? ['']).length === 0) delete jsonSchema.properties
+    delete jsonSchema.propertyNames
     delete jsonSchema.id
   },
 } as const
@@ -58,7 +61,9 @@ function schemaOf(name: ShapeName | readonly ShapeName[]): JsonSchema {
 }
 
 async function operation(route: AnyRoute, isGuarded: boolean): Promise<object> {
-  const guard = isGuarded && !isPublic(route) ? (['unauthorized', 'forbidden'] as const) : []
+  // A callback is answered without a token; a caller that shows one all the same is bound by it.
+  const guard: ProblemKind[] =
+    !isGuarded || route.isOpen ? [] : route.isCapability ? ['forbidden'] : ['unauthorized', 'forbidden']
   const kinds = [...new Set([...route.problems, ...guard, ...ALWAYS])]
   const { body } = route
   const schema = body && (body === 'anything' ? {} : refTo(await body.shape()))
@@ -71,7 +76,7 @@ async function operation(route: AnyRoute, isGuarded: boolean): Promise<object> {
     ...(schema && {
       requestBody: { content: { ...content('application/json', schema).content, ...otherBodies(route) } },
     }),
-    responses: { ...successes(route), ...refusals(kinds) },
+    responses: withPages(route, { ...successes(route), ...refusals(kinds) }),
   }
 }
 
@@ -112,7 +117,7 @@ async function inQuery({ query }: AnyRoute): Promise<object[]> {
   }))
 }
 
-function successes(route: AnyRoute): Record<string, object> {
+function successes(route: AnyRoute): Answers {
   return Object.fromEntries(
     Object.entries(route.responses).map(([code, { description, shape, type }]) => [
       code,
@@ -126,7 +131,7 @@ function successes(route: AnyRoute): Record<string, object> {
 }
 
 /** Several kinds may share a status. */
-function refusals(kinds: readonly ProblemKind[]): Record<string, object> {
+function refusals(kinds: readonly ProblemKind[]): Answers {
   const byStatus = Map.groupBy(kinds, (kind) => PROBLEMS[kind].status)
   return Object.fromEntries(
     [...byStatus].map(([code, group]) => [
@@ -137,6 +142,16 @@ function refusals(kinds: readonly ProblemKind[]): Record<string, object> {
       },
     ]),
   )
+}
+
+type Answers = Record<string, { content?: object }>
+
+function withPages({ pages = [] }: AnyRoute, answers: Answers): Answers {
+  const shown = pages.map((code) => {
+    const answer = answers[code]!
+    return [code, { ...answer, content: { ...answer.content, ...content('text/html', { type: 'string' }).content } }]
+  })
+  return { ...answers, ...Object.fromEntries(shown) }
 }
 
 const content = (type: string, schema: JsonSchema) => ({ content: { [type]: { schema } } })

@@ -56,6 +56,8 @@ export interface Route<A = Api> {
   /** `shape`: of the JSON, or the shapes that it may have. `type`: of content that is not JSON. */
   responses: Record<number, { description: string; shape?: ShapeName | readonly ShapeName[]; type?: string }>
   problems: ProblemKind[]
+  /** Statuses whose answer is a page where people ask by a form. */
+  pages?: readonly number[]
   /** Answered without authorization. */
   isOpen?: true
   /** So is this, and on AWS too, where all else is behind the authorizer: what is in the path is proof enough. */

@@ -1,8 +1,6 @@
 import { pointInTime } from '../base/duration.ts'
 import { BULK_BOUNDS } from '../bulk/steer-many.ts'
-import { RUN_STATUSES } from '../ports/run.ts'
 import {
-  among,
   anything,
   flag,
   listOf,
@@ -19,6 +17,7 @@ import {
   time,
   whole,
 } from './kit.ts'
+import { Status } from './runs.ts'
 import { inheritUndone, reason, stepName } from './steering.ts'
 
 /** What goes wrong, and what is done to many runs at once. */
@@ -63,7 +62,7 @@ const moment = (name: string, description: string) =>
   tested((time: string | number) => pointInTime(time, Number.POSITIVE_INFINITY, name), { anyOf: MOMENT, description })
 
 const FILTER = {
-  status: maybe(among(RUN_STATUSES)),
+  status: maybe(Status),
   workflow: maybe(text),
   tag: maybe(text),
   idPrefix: maybe(text),

@@ -82,6 +82,7 @@ export const ResolveRequest = request('ResolveRequest', {
     noted(wholeFrom(1), 'The one the worker was given. Once a worker has lost the task by silence, it is required.'),
   ),
   iteration: maybe(noted(wholeFrom(0), 'The one the worker was given; required like `attempt`, from iteration 1 on.')),
+  retryable: maybe(noted(flag, 'With `fail`: false gives the task up at once.')),
   output: maybe(noted(anything, 'With `complete`.')),
   error: maybe(
     noted(
@@ -89,7 +90,6 @@ export const ResolveRequest = request('ResolveRequest', {
       'With `fail`.',
     ),
   ),
-  retryable: maybe(noted(flag, 'With `fail`: false gives the task up at once.')),
   name: maybe(
     noted(anything, { type: 'string', description: 'With `pause`, for people.' }),
   ) as unknown as z.ZodMiniOptional<Shape<string>>,

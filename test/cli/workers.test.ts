@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
 import { Worker } from '../../sdk/worker/index.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { type Output, overwinter, Project, pause, startDev } from './fixture.ts'
 
 const ask = workflow('ask', async (ctx) => ctx.task('llm', 'hello'))

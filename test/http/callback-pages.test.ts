@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { createApp, createCallbackApp } from '../../functions/http/app.ts'
 import { bearer } from '../../functions/http/bearer.ts'
-import { serveLocal } from '../../functions/local/serve.ts'
 import { OverwinterClient } from '../../sdk/http-client/index.ts'
 import { type Callback, type Context, type RawRequest, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { createApp, createCallbackApp, serveLocal } from './by-the-document.ts'
 import { Api } from './fixture.ts'
 
 const Decision = z.object({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { ConflictError, InvalidInputError, LimitNotFoundError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { limit, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { createApp } from './by-the-document.ts'
 import { read } from './fixture.ts'
 
 const go = signal('go')

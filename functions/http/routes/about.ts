@@ -77,7 +77,7 @@ const openapi: Route = {
   summary: 'This document.',
   responses: { 200: { description: 'OpenAPI 3.1.', shape: 'JsonDocument' } },
   problems: [],
-  handle: (_c, api) => json(api.openapi()),
+  handle: async (_c, api) => json(await api.openapi()),
 }
 
 export const about = [listWorkflows, getWorkflow, health, openapi]

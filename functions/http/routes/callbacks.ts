@@ -60,6 +60,7 @@ const settleCallback: Route = {
   body: CallbackRequest,
   alsoTakes: ['application/x-www-form-urlencoded', 'multipart/form-data', '*/*'],
   responses: { 202: { description: 'Accepted.', shape: 'Accepted' } },
+  pages: [202, 400, 404, 409, 410, 413, 422],
   problems: [
     'invalid-input',
     'malformed-json',
