@@ -8,7 +8,7 @@ import {
   UnknownWorkflowError,
 } from '../base/errors.ts'
 import type { Frame, JournalEvent } from '../base/events.ts'
-import { validate } from '../base/schema.ts'
+import { jsonSchemaOf, validate } from '../base/schema.ts'
 import { decode, encode } from '../base/values.ts'
 import { beat } from '../engine/callback-heartbeat.ts'
 import { type CallbackAddress, callbackToken, callbackUrl, readCallbackToken } from '../engine/callback-token.ts'
@@ -32,7 +32,7 @@ import {
 import { RAW_REQUEST } from './raw-request.ts'
 import { recordOf } from './retrying.ts'
 
-/** What somebody outside is asked. */
+/** What a party outside is asked. */
 export interface Asked {
   runId: string
   workflow: string
@@ -44,7 +44,7 @@ export interface Asked {
   terms(): Promise<Pick<CallbackRequest, 'schema' | 'question'> | undefined>
 }
 
-/** What a run waits for outside. Whoever has the token may answer. */
+/** What a run waits for outside. The holder of the token may answer. */
 export interface OpenCallback {
   /** Scopes included. */
   name: string
@@ -52,6 +52,10 @@ export interface OpenCallback {
   url: string
   /** When it is too late. */
   until?: number
+  /** What people are asked, where the code is known here. */
+  question?: string
+  /** A JSON Schema of the answer, where the code is known here and its schema can be described. */
+  schema?: Record<string, unknown>
 }
 
 /** `isRepeat`: it may have been sent before; then the same again is no conflict. */
@@ -66,7 +70,7 @@ interface Found {
   asked: Asked
 }
 
-/** Settles what runs wait for outside. Whoever is too late, or sends what does not fit, hears so, and nothing is written. */
+/** Settles what runs wait for outside. An answer that is late, or does not fit, is refused, and nothing is written. */
 export class Callbacks {
   private readonly world: World
   private readonly workflows: WorkflowSource
@@ -81,7 +85,7 @@ export class Callbacks {
     const run = await recordOf(this.world, runId)
     const events = eventsOf(run, await this.world.store.frames(runId))
     const names = new Set(events.flatMap((event) => (event.type === 'callback.created' ? [event.id] : [])))
-    return [...names].flatMap((name) => {
+    const open = [...names].flatMap((name) => {
       const token = callbackToken(run, name)
       try {
         this.refuseLate(run, readCallbackToken(token), events)
@@ -99,6 +103,19 @@ export class Callbacks {
         },
       ]
     })
+    return Promise.all(open.map(async (callback) => ({ ...callback, ...(await this.termsOf(callback.token)) })))
+  }
+
+  /** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
+  private async termsOf(token: string): Promise<Pick<OpenCallback, 'question' | 'schema'>> {
+    try {
+      const asked = await this.look(token)
+      const terms = asked.isRaw ? undefined : await asked.terms()
+      const schema = jsonSchemaOf(terms?.schema)
+      return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
+    } catch {
+      return {}
+    }
   }
 
   /** What is asked, while it can be answered. Changes nothing. */
@@ -126,7 +143,7 @@ export class Callbacks {
       this.refuseLate(run, address, events)
       await refuseMisfit(asked, created, message)
     }
-    // Also if it is there already: whoever sent it first may have died before the run could hear of it (I6).
+    // Also if it is there already: its first sender may have died before the run could hear of it (I6).
     const { outcome, wakes } = await this.world.store.deliver(run.id, message)
     await this.world.wakeups.send(wakes)
     if (outcome === 'accepted' || waitsAlike) return
@@ -142,7 +159,7 @@ export class Callbacks {
     throw settledBefore()
   }
 
-  /** A sign of life. It is noted, not journaled, and wakes nobody: the run looks for it when it is due. */
+  /** A sign of life. It is noted, not journaled, and wakes no run: the run looks for it when it is due. */
   async heartbeat(token: string): Promise<void> {
     const { address, run, events, created } = await this.find(token)
     this.refuseLate(run, address, events)
@@ -260,7 +277,7 @@ async function refuseMisfit(asked: Asked, created: Created | undefined, message:
   refuseUnstorable(checked.value, message.op)
 }
 
-/** The run would set it aside and wait on, and nobody would hear of it but the history. */
+/** The run would set it aside and wait on, and only its history would tell. */
 function refuseUnstorable(made: unknown, op: string): void {
   try {
     encode(made, 'it')

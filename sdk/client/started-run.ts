@@ -3,11 +3,12 @@ import { canonicalJson } from '../base/json.ts'
 import type { Giving } from '../base/storable.ts'
 import type { NewRun, RunRecord, RunStatus } from '../ports/run.ts'
 import type { RunRequest, Signal } from '../workflow.ts'
-import type { AskOptions, Client, RepeatOptions } from './client.ts'
 import type { HistoryEvent } from './history.ts'
+import type { AskOptions, RepeatOptions } from './options.ts'
+import type { WorkflowClient } from './workflow-client.ts'
 
 /** What of a client a started run needs: whether it is in this process or behind HTTP is all the same. */
-type RunClient = Pick<Client, 'result' | 'signal' | 'ask' | 'cancel' | 'history'>
+type RunClient = Pick<WorkflowClient, 'result' | 'signal' | 'ask' | 'cancel' | 'history'>
 
 /** What `start` gives: the run as it stood then, and what is done with a run most often. For everything else there is its `runId`. */
 export class StartedRun<O = unknown> {
@@ -57,7 +58,7 @@ export class StartedRun<O = unknown> {
   }
 }
 
-/** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
+/** A run that has continued as new has the input of its last generation, and the first is not stored any more: its id has to do. */
 export function isSameStart(existing: RunRecord, run: NewRun): boolean {
   return (
     existing.workflow === run.workflow &&

@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { jsonSchemaOf } from '../../../sdk/base/schema.ts'
 import { decodeUncoded } from '../../../sdk/base/values.ts'
 import type { Answer, Asked } from '../../../sdk/client/callbacks.ts'
 import { callbackToJson } from '../../../sdk/http-api/encode.ts'
@@ -125,27 +124,10 @@ export const formerListCallbacks: Route = {
 }
 
 async function openCallbacks(runId: string, api: Api): Promise<Response> {
-  const open = await api.client.listCallbacks(runId)
-  const withTerms = open.map(async (callback) => ({
-    ...callbackToJson(callback),
-    ...(await termsOf(callback.token, api)),
-  }))
-  return json({ callbacks: await Promise.all(withTerms) })
+  return json({ callbacks: (await api.client.listCallbacks(runId)).map(callbackToJson) })
 }
 
 export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
-
-/** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
-async function termsOf(token: string, { client }: Api): Promise<{ question?: string; schema?: object }> {
-  try {
-    const asked = await client.callbacks.look(token)
-    const terms = asked.isRaw ? undefined : await asked.terms()
-    const schema = jsonSchemaOf(terms?.schema)
-    return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
-  } catch {
-    return {}
-  }
-}
 
 async function toShow(asked: Asked): Promise<QuestionPage> {
   const terms = await asked.terms()
