@@ -101,7 +101,10 @@ export interface RunSteerer {
    * then rejects too.
    */
   cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void>
-  /** Ends the run at once. No code of it runs any more, clean-up included. */
+  /**
+   * Ends the run at once. No code of it runs any more, clean-up included. A run that was terminated before is a conflict, unless
+   * the call has a key. Over HTTP each call has one, so there it is none.
+   */
   terminate(runId: string, reason?: string, options?: RepeatOptions): Promise<void>
   /** Continues a failed run from the step that failed, or tries a stuck one again. */
   retry(runId: string, options?: RepeatOptions): Promise<void>

@@ -1,5 +1,5 @@
 import type { Duration } from '../base/duration.ts'
-import type { Problem } from '../base/errors.ts'
+import { ConflictError, type Problem } from '../base/errors.ts'
 import { ownKey } from '../base/own-key.ts'
 import { validateOrThrow } from '../base/schema.ts'
 import type { Giving } from '../base/storable.ts'
@@ -183,10 +183,12 @@ export class OverwinterClient implements WorkflowClient {
 
   async rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
     const { idempotencyKey, ...body } = options
-    const { status, body: started } = await this.requests.post<StartedJson>(runPath(runId, 'rerun'), body, {
-      idempotencyKey,
-    })
-    return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
+    const answer = await this.requests.post<StartedJson>(runPath(runId, 'rerun'), body, { idempotencyKey })
+    const { runId: started } = answer.body
+    // To the server a key of our own means that this may be a repeat. Sent once, it was none: the id is another run's.
+    if (answer.status !== 201 && idempotencyKey === undefined && answer.attempts === 1)
+      throw new ConflictError(`run '${started}' exists already; choose another id for the rerun`)
+    return { runId: started, created: answer.status === 201 || idempotencyKey === undefined }
   }
 
   async wake(runId: string, options?: RepeatOptions): Promise<void> {

@@ -22,7 +22,7 @@ export class Requests {
     body: unknown,
     { idempotencyKey = ownKey() }: RepeatOptions = {},
     query: Query = {},
-  ): Promise<{ status: number; body: T }> {
+  ): Promise<{ status: number; body: T; attempts: number }> {
     return this.transport.send<T>({ method: 'POST', path, query, body, idempotencyKey })
   }
 
