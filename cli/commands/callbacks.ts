@@ -16,7 +16,7 @@ export function addCallbacks(program: Command): void {
   const list = callbacks
     .command('list')
     .description(
-      'Lists the callbacks of a run that can be answered now, each with its link. Whoever has the link may answer.',
+      'Lists the callbacks of a run that can be answered now, each with its link. The link is all that it takes to answer.',
     )
     .argument('<run>', 'its id')
     .action(async (runId: string) => {
@@ -37,7 +37,7 @@ export function addCallbacks(program: Command): void {
     .action(async (token: string, { result }: { result?: unknown }) => {
       const session = Session.of(complete)
       await session.client.completeCallback(tokenIn(token), result)
-      session.print('completed', { completed: true })
+      session.print('completed', { accepted: true, completed: true })
     })
 
   const fail = callbacks
@@ -48,7 +48,7 @@ export function addCallbacks(program: Command): void {
     .action(async (token: string, { message }: { message: string }) => {
       const session = Session.of(fail)
       await session.client.failCallback(tokenIn(token), new Error(message))
-      session.print('failed', { failed: true })
+      session.print('failed', { accepted: true, failed: true })
     })
 }
 

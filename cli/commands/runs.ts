@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { RUN_STATUSES } from '../../sdk/ports/run.ts'
 import { summaryToJson } from '../../sdk/http-api/encode.ts'
 import type { ListOptions } from '../../sdk/index.ts'
+import { RUN_STATUSES } from '../../sdk/ports/run.ts'
 import type { RunPage, RunSummary } from '../../sdk/ports/run-lists.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'

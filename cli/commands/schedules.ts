@@ -34,7 +34,7 @@ export function addSchedules(program: Command): void {
       .action(async (name: string) => {
         const session = Session.of(sub)
         await new Schedules(session.client)[action](name)
-        session.print(`${name} ${DONE[action]}`, { name, action })
+        session.print(`${name} ${DONE[action]}`, { accepted: true, name, action })
       })
   }
 }

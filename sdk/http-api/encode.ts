@@ -34,6 +34,7 @@ export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
     error: run.error && errorToJson(run.error, exposeStacks),
     keptSignals: run.keptSignals,
     trace: run.trace,
+    logs: run.logs,
     progress: run.progress,
     heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
     queue: run.queue && { ...run.queue, expectedAt: maybeIso(run.queue.expectedAt) },

@@ -51,7 +51,7 @@ const getRun: Route = {
     const id = c.req.param('id')!
     const isWithout = payloads === 'omit'
     const found = await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout }))
-    const run = { ...runToJson(found, api.exposeStacks), ...(api.logsOf && { logs: api.logsOf(found) }) }
+    const run = runToJson(api.logsOf ? { ...found, logs: api.logsOf(found) } : found, api.exposeStacks)
     return jsonWithPayloads(isWithout ? runWithoutPayloads(run) : run, api)
   },
 }
