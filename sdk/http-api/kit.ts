@@ -17,7 +17,12 @@ interface Meta {
 /** What the OpenAPI document says of a shape beside its type. */
 export const notes = z.registry<Meta>()
 
-export const { optional: maybe, array: listOf, union: oneOf, literal: only, strictObject: object } = z
+// One by one: taken apart, the whole of zod would come along into the bundles, with all its languages.
+export const maybe = z.optional
+export const listOf = z.array
+export const oneOf = z.union
+export const only = z.literal
+export const object = z.strictObject
 /** May have more fields than these. */
 export const openObject = z.looseObject
 /** What else a query has in it is ignored. */

@@ -56,7 +56,7 @@ describe('workers and tokens', () => {
         id: expect.any(String),
         name: 'gpu farm',
         scopes: ['work'],
-        types: ['llm', 'image'],
+        task_types: ['llm', 'image'],
         state: 'valid',
         created_at: expect.any(String),
         expires_at: expect.any(String),

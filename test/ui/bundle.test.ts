@@ -28,7 +28,7 @@ test('payloads are text: nothing puts markup into the page', () => {
 
 test('of the product the page has only what is pure: views, layers, bounds, and what the wire looks like', () => {
   const pure =
-    /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|flow\/bounds|http-client\/wire|engine\/(events|path-step))\.ts'/
+    /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|flow\/limiter\/bounds|http-client\/wire|base\/(events|path-step))\.ts'/
   for (const { file, text } of sources) {
     expect(text, file).not.toMatch(/from 'node:/)
     for (const [statement] of text.matchAll(/^import (?!type\b)[^']*'[^']*'/gm))
