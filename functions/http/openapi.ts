@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import * as shapes from '../../sdk/http-api/index.ts'
 import { notes, type Shape } from '../../sdk/http-api/kit.ts'
+import { PATH } from '../../sdk/http-api/path.ts'
 import { PROBLEMS, type ProblemKind } from './problem.ts'
 import type { JsonSchema, Route, ShapeName } from './route.ts'
 
@@ -36,8 +37,9 @@ const SETTINGS = {
     if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-    if (Object.keys(jsonSchema.additionalProperties ?? ['']).length === 0) delete jsonSchema.additionalProperties
-    if (Object.keys(jsonSchema.properties ?? ['']).length === 0) delete jsonSchema.properties
+    // What is not said is the same as `{}`.
+    for (const word of ['additionalProperties', 'properties'])
+      if (JSON.stringify(jsonSchema[word]) === '{}') delete jsonSchema[word]
     delete jsonSchema.propertyNames
     delete jsonSchema.id
   },
@@ -87,12 +89,10 @@ function otherBodies({ alsoTakes = [] }: AnyRoute): object {
 }
 
 async function parameters(route: AnyRoute): Promise<object[]> {
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+    const { $schema: _, description, ...schema } = z.toJSONSchema(PATH[name!]!, SETTINGS)
+    return { name, in: 'path', description, required: true, schema }
+  })
   const key = {
     name: 'Idempotency-Key',
     in: 'header',

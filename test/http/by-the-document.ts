@@ -78,7 +78,7 @@ async function read(): Promise<{ document: Document; ajv: Ajv2020 }> {
   return { document, ajv }
 }
 
-async function mismatchesOf(method: string, path: string, response: Response): Promise<string[]> {
+export async function mismatchesOf(method: string, path: string, response: Response): Promise<string[]> {
   if (method === 'OPTIONS' || method === 'HEAD') return []
   const { document, ajv } = await (reading ??= read())
   const where = `${method} ${path} ${response.status}`
