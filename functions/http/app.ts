@@ -30,8 +30,9 @@ import { forWorkers } from './routes/workers/index.ts'
 export interface AppOptions {
   client: Client
   /**
-   * Says which requests may come in; all unless given. See `bearer`. `true` may do everything. A caller that it refuses may
-   * still show a token with scopes that the API has made. `env`: what the platform says of the request.
+   * Says which requests may come in; all unless given. See `bearer`. `true` may do everything. A caller that
+   * it refuses may still show a token with scopes that the API has made. `env`: what the platform says of the
+   * request.
    */
   authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
   /** IAM has decided who may call which path, before the app is asked. */

@@ -37,13 +37,16 @@ type Shapes = typeof import('../../sdk/http-api/index.ts')
 /** A shape of an answer. Named and not imported: the shapes are loaded where something is checked by them. */
 export type ShapeName = { [K in keyof Shapes]: Shapes[K] extends Shape ? K : never }[keyof Shapes]
 
-/** One entry of the table that mounts the handlers and writes the OpenAPI document, so that the two cannot differ. */
+/**
+ * One entry of the table that mounts the handlers and writes the OpenAPI document, so that the two cannot
+ * differ.
+ */
 export interface Route<A = Api> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** As OpenAPI writes it: `/runs/{id}`. */
   path: `/${string}`
   operationId: string
-  /** The scope that a token has to have; `everything` is for those who are not let in by a scope. */
+  /** The scope that a token has to have; `everything` is for callers that no scope lets in. */
   needs: TokenScope | 'everything'
   summary: string
   query?: Query<unknown>

@@ -70,7 +70,10 @@ interface Found {
   asked: Asked
 }
 
-/** Settles what runs wait for outside. An answer that is late, or does not fit, is refused, and nothing is written. */
+/**
+ * Settles what runs wait for outside. An answer that is late, or does not fit, is refused, and nothing is
+ * written.
+ */
 export class Callbacks {
   private readonly world: World
   private readonly workflows: WorkflowSource
@@ -176,7 +179,8 @@ export class Callbacks {
     const run = await this.world.store.get(address.runId)
     if (!run || !address.isFrom(run))
       throw new RunNotFoundError(
-        'no run waits for this callback: its token was changed on the way, or its run is gone. Use the token exactly as it was handed out',
+        'no run waits for this callback: its token was changed on the way, or its run is gone. Use ' +
+          'the token exactly as it was handed out',
       )
     const frames = await this.world.store.frames(run.id)
     const events = eventsOf(run, frames)
@@ -193,7 +197,10 @@ export class Callbacks {
     return { address, run, events, created, asked }
   }
 
-  /** Schema and question are in the code, so the code is asked: it is taken through the journal, up to where it waits. */
+  /**
+   * Schema and question are in the code, so the code is asked: it is taken through the journal, up to where
+   * it waits.
+   */
   private async askTheCode(run: RunRecord, frames: readonly Frame[], op: string): Promise<CallbackRequest | undefined> {
     const workflow = await this.findWorkflow(run)
     if (!workflow) return undefined
@@ -239,7 +246,7 @@ export class Callbacks {
   }
 }
 
-/** Who is too late hears that, whatever is wrong with what was sent. */
+/** A late answer is refused as late, whatever else is wrong with it. */
 async function readOr(read: () => Answer | Promise<Answer>, refuseLate: () => void): Promise<Answer> {
   try {
     return await read()
@@ -266,7 +273,8 @@ function toMessage(answer: Answer, { generation, opId: op }: CallbackAddress, id
 
 async function refuseMisfit(asked: Asked, created: Created | undefined, message: SettledCallback): Promise<void> {
   if (message.kind !== 'callback' || !(created?.checked || created?.raw)) return
-  // A process that does not have the code leaves the question to the one that has: there, what does not fit is set aside.
+  // A process that does not have the code leaves the question to the one that has: there, what does not fit
+  // is set aside.
   const schema = created.raw ? RAW_REQUEST : (await asked.terms())?.schema
   const checked = await validate(schema, decode(message.result))
   if (!checked.ok)
@@ -284,7 +292,9 @@ function refuseUnstorable(made: unknown, op: string): void {
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     throw new MisfitError(
-      `the result fits callback '${op}', but what its schema makes of it cannot be stored; the run waits on. Let the schema make what can be stored, and make the rest of it in the workflow, after the callback's promise`,
+      `the result fits callback '${op}', but what its schema makes of it cannot be stored; the run ` +
+        `waits on. Let the schema make what can be stored, and make the rest of it in the workflow, ` +
+        `after the callback's promise`,
       error.problems,
     )
   }

@@ -64,8 +64,8 @@ function startOf({ startedAt, workflow, version, input, parsed }: RunRecord): Hi
 }
 
 /**
- * What a replay of a history gives the code, as the runner does: what the schema made of the input then. Histories that were recorded
- * before they said so have only what came, and the schema is asked again.
+ * What a replay of a history gives the code, as the runner does: what the schema made of the input then.
+ * Histories that were recorded before they said so have only what came, and the schema is asked again.
  */
 export function inputAsRecorded({ input, parsed }: RunStarted): Pick<RunRecord, 'input' | 'parsed' | 'reparse'> {
   return parsed === undefined ? { input, reparse: true } : { input, parsed }

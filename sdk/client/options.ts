@@ -11,7 +11,10 @@ export interface RunView
   runId: string
   /** Where what it has logged can be read: a link to CloudWatch. Only a deployed API tells. */
   logs?: string
-  /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
+  /**
+   * Signals that were sent to the run and that it has not waited for so far: how many of each name. Only
+   * `get` tells.
+   */
   keptSignals?: Record<string, number>
   /** Of a queued run: what it is queued for. Only `get` tells. */
   queue?: QueueView

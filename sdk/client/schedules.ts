@@ -32,8 +32,9 @@ export class Schedules {
   }
 
   /**
-   * Starts schedules that are new, or whose run has ended; tells others of a new plan; and ends those that the code no longer has.
-   * Rejects with an AggregateError that names those that could not be brought in line, once all others were.
+   * Starts schedules that are new, or whose run has ended; tells others of a new plan; and ends those that
+   * the code no longer has. Rejects with an AggregateError that names those that could not be brought in
+   * line, once all others were.
    */
   async sync(schedules: readonly Schedule[]): Promise<void> {
     if (!isInProcess(this.client))
@@ -88,7 +89,8 @@ export async function steerSchedule(
   await client.signal(record.runId, control, { action }, options).catch((error: unknown) => {
     if (!(error instanceof RunNotFoundError || error instanceof ConflictError)) throw error
     throw new ConflictError(
-      `schedule '${name}' cannot be steered now: ${error.message}. The next sync starts another run for it; try again then`,
+      `schedule '${name}' cannot be steered now: ${error.message}. The next sync starts another run ` +
+        `for it; try again then`,
     )
   })
 }

@@ -23,8 +23,8 @@ import type { ScheduleView } from './schedules.ts'
 import type { StartedRun } from './started-run.ts'
 
 /**
- * Starts, watches and steers runs. `Client` does it in this process, `OverwinterClient` over HTTP: with the same methods, the
- * same answers and the same errors. `test/client/contract.ts` holds both to it.
+ * Starts, watches and steers runs. `Client` does it in this process, `OverwinterClient` over HTTP: with the
+ * same methods, the same answers and the same errors. `test/client/contract.ts` holds both to it.
  */
 export interface WorkflowClient
   extends RunStarter,
@@ -51,22 +51,26 @@ export interface RunStarter {
 export interface RunReader {
   get(runId: string): Promise<RunView>
   /**
-   * Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one
-   * than is reasonable.
+   * Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more
+   * is read for one than is reasonable.
    */
   list(options?: ListOptions): Promise<RunPage>
   /**
-   * The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too
-   * long.
+   * The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError
+   * when it takes too long.
    */
   result<O = unknown>(runId: string, options?: { timeout?: Duration }): Promise<O>
   /**
-   * The same, with the type of what the workflow returns. Rejects with a ConflictError when the run is of another workflow.
+   * The same, with the type of what the workflow returns. Rejects with a ConflictError when the run is of
+   * another workflow.
    */
   result<O>(workflow: Workflow<never, O>, runId: string, options?: { timeout?: Duration }): Promise<O>
   /** The run as soon as it has ended or is stuck, or as it stands when the timeout has passed. */
   settled(runId: string, options?: { timeout?: Duration }): Promise<RunView>
-  /** What happened in the run since it began, or began anew. With `after`, only what came behind that event's `n`. */
+  /**
+   * What happened in the run since it began, or began anew. With `after`, only what came behind that event's
+   * `n`.
+   */
   history(runId: string, options?: HistoryOptions): Promise<HistoryEvent[]>
   /** One line of the history, by its `n`; undefined where there is none. */
   event(runId: string, n: string): Promise<HistoryEvent | undefined>
@@ -97,32 +101,33 @@ export interface RunSteerer {
     ...[payload, options]: Giving<In, AskOptions>
   ): Promise<Out>
   /**
-   * Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since
-   * then rejects too.
+   * Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it
+   * waits for since then rejects too.
    */
   cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void>
   /**
-   * Ends the run at once. No code of it runs any more, clean-up included. A run that was terminated before is a conflict, unless
-   * the call has a key. Over HTTP each call has one, so there it is none.
+   * Ends the run at once. No code of it runs any more, clean-up included. A run that was terminated before is
+   * a conflict, unless the call has a key. Over HTTP each call has one, so there it is none.
    */
   terminate(runId: string, reason?: string, options?: RepeatOptions): Promise<void>
   /** Continues a failed run from the step that failed, or tries a stuck one again. */
   retry(runId: string, options?: RepeatOptions): Promise<void>
   /**
-   * A new run of the same workflow and input that takes over the journal up to, and without, the given step. Without a step it
-   * begins at its beginning.
+   * A new run of the same workflow and input that takes over the journal up to, and without, the given step.
+   * Without a step it begins at its beginning.
    */
   rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }>
   /** Ends the sleeps the run is in, or tries a stuck run again. */
   wake(runId: string, options?: RepeatOptions): Promise<void>
   /**
-   * Removes everything that is stored of a run that has ended: input, output, journal, signals, tasks, payloads. Its id is free
-   * again. What others were told of it, a parent of its child's result for example, is theirs.
+   * Removes everything that is stored of a run that has ended: input, output, journal, signals, tasks,
+   * payloads. Its id is free again. What others were told of it, a parent of its child's result for example,
+   * is theirs.
    */
   erase(runId: string): Promise<void>
   /**
-   * Starts a run that erases all runs with a tag, however many, and gives its id: its result says how many there were. Those
-   * that have not ended stay as they are, unless they are to be terminated.
+   * Starts a run that erases all runs with a tag, however many, and gives its id: its result says how many
+   * there were. Those that have not ended stay as they are, unless they are to be terminated.
    */
   eraseTagged(
     tag: string,
@@ -130,13 +135,16 @@ export interface RunSteerer {
   ): Promise<{ runId: string; status: RunStatus }>
   /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
   pause(scope: PauseScope): Promise<PauseView>
-  /** Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a second. */
+  /**
+   * Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a
+   * second.
+   */
   resume(scope: PauseScope, options?: { perSecond?: number }): Promise<PauseView>
   /** What is paused. */
   pauses(): Promise<PauseView[]>
   /**
-   * Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there
-   * were.
+   * Starts a run that does something to many runs, each once, and gives its id: its progress and its result
+   * say how many there were.
    */
   steerMany(bulk: Bulk, options?: RepeatOptions): Promise<{ runId: string; status: RunStatus }>
   /** How many runs `steerMany` would do it to, and some of them. */
@@ -146,7 +154,10 @@ export interface RunSteerer {
 export interface CallbackClient {
   /** The callbacks of a run that can be answered now, each with its token. */
   listCallbacks(runId: string): Promise<OpenCallback[]>
-  /** Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the callback's schema. */
+  /**
+   * Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the
+   * callback's schema.
+   */
   completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void>
   failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void>
   /** A sign of life from the party that is to settle it, where the callback has a heartbeatTimeout. */

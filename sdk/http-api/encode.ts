@@ -75,8 +75,8 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
 }
 
 /**
- * Enough to draw what happened: everything but what users pass around. Why an error happened stays; where in the code, and what
- * it carried, does not.
+ * Enough to draw what happened: everything but what users pass around. Why an error happened stays; where in
+ * the code, and what it carried, does not.
  */
 export function eventWithoutPayloads(event: HistoryEventJson): HistoryEventJson {
   const payloads = event.type === 'run.started' ? ['input', 'parsed'] : EVENT_PAYLOADS[event.type]

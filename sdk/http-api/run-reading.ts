@@ -18,7 +18,8 @@ const PAYLOADS = {
     fitting<'omit'>((value) => value === 'omit', "must be 'omit', or not be there", {
       enum: ['omit'],
       description:
-        '`omit` leaves out what users pass around: inputs, outputs, results, signals. `omitted` names what was left out.',
+        '`omit` leaves out what users pass around: inputs, outputs, results, signals. `omitted` ' +
+        'names what was left out.',
     }),
   ),
 }
@@ -56,7 +57,8 @@ export const RunFilter = query({
     fitting<'show' | 'hide'>((value) => value === 'show' || value === 'hide', 'must be show or hide', {
       enum: ['show', 'hide'],
       description:
-        '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for.',
+        '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or ' +
+        'an id is asked for.',
     }),
   ),
   cursor: maybe(noted(text, 'The cursor of the page before, unchanged.')),

@@ -11,7 +11,8 @@ export const chosenId = (description: string): Shape<string> =>
       checkRunId(id)
       if (isReserved(id))
         throw new InvalidInputError(
-          'begins with what is reserved for schedules (schedule.) and for runs that are started for a failure (failure~); choose another id',
+          'begins with what is reserved for schedules (schedule.) and for runs that are started for ' +
+            'a failure (failure~); choose another id',
         )
     },
     { type: 'string', description },

@@ -69,7 +69,8 @@ export const PollRequest = request('PollRequest', {
   poll_id: maybe(
     noted(
       id,
-      'One of its own for each poll of this worker_id. A poll that is sent again because its answer did not come gets that answer.',
+      'One of its own for each poll of this worker_id. A poll that is sent again because its answer ' +
+        'did not come gets that answer.',
     ),
   ),
 })

@@ -49,8 +49,9 @@ import {
 } from './wire.ts'
 
 /**
- * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
- * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
+ * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an
+ * idempotency key, the caller's or one of its own, so that a request whose answer got lost is repeated
+ * without harm.
  */
 export class OverwinterClient implements WorkflowClient {
   readonly limits: RemoteLimits
@@ -287,8 +288,8 @@ export class OverwinterClient implements WorkflowClient {
   // Tokens are what the API lets its callers in by. In process nothing asks for one.
 
   /**
-   * A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would
-   * make another one.
+   * A token for workers or for a part of the API, shown here and never again. Not repeated when the answer
+   * gets lost: that would make another one.
    */
   createToken(token: NewToken): Promise<TokenView & { token: string }> {
     return this.administration.createToken(token)

@@ -22,8 +22,8 @@ import type { TokenView } from '../tasks/tokens.ts'
 import type { Why } from '../views/why.ts'
 
 /**
- * What came over the wire, as the in-process client gives it: every time an epoch number. `http-api/encode.ts` is the other
- * way. For browsers too, so of the shapes there are only types here.
+ * What came over the wire, as the in-process client gives it: every time an epoch number.
+ * `http-api/encode.ts` is the other way. For browsers too, so of the shapes there are only types here.
  */
 
 export const callbackFromJson = (json: OpenCallbackJson): OpenCallback => withEpochUntil(json)

@@ -7,8 +7,9 @@ import * as local from '../../functions/local/serve.ts'
 import { PROBLEM_BASE } from '../../sdk/http-api/terms.ts'
 
 /**
- * The app and the local server as tests of HTTP use them: every answer is checked against the OpenAPI document, its status,
- * its content type and its body. A test whose server answered otherwise fails, even if it looked at nothing of that answer.
+ * The app and the local server as tests of HTTP use them: every answer is checked against the OpenAPI
+ * document, its status, its content type and its body. A test whose server answered otherwise fails, even if
+ * it looked at nothing of that answer.
  */
 export function createApp(options: app.AppOptions): ReturnType<typeof app.createApp> {
   return checked(app.createApp(options))
@@ -62,7 +63,10 @@ interface Document {
   components: { schemas: object }
 }
 
-/** One for all apps: what an app leaves out, it does not answer. That it is guarded adds answers and takes none away. */
+/**
+ * One for all apps: what an app leaves out, it does not answer. That it is guarded adds answers and takes
+ * none away.
+ */
 let reading: Promise<{ document: Document; ajv: Ajv2020 }> | undefined
 const compiled = new Map<object, ValidateFunction>()
 

@@ -14,7 +14,10 @@ import { type Api, json, type Route } from '../route.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
 const RAW_LIMIT = 1024 * 1024
-/** Holders of a link are strangers, and a schema that finds each of a million items wrong takes the memory of the function. */
+/**
+ * Holders of a link are strangers, and a schema that finds each of a million items wrong takes the memory of
+ * the function.
+ */
 const RESULT_LIMIT = 256 * 1024
 
 const shapes = () => import('../../../sdk/http-api/callbacks.ts')
@@ -54,7 +57,9 @@ const settleCallback: Route = {
   operationId: 'settleCallback',
   needs: 'settle',
   summary:
-    'Complete or fail what a run waits for outside. Under an Idempotency-Key the same result again is no conflict. A form is answered with a page; a callback made with `raw` takes any body as it comes, and the same body again.',
+    'Complete or fail what a run waits for outside. Under an Idempotency-Key the same result again ' +
+    'is no conflict. A form is answered with a page; a callback made with `raw` takes any body as it ' +
+    'comes, and the same body again.',
   takesKey: true,
   body: CallbackRequest,
   alsoTakes: ['application/x-www-form-urlencoded', 'multipart/form-data', '*/*'],
@@ -96,7 +101,10 @@ const heartbeatCallback: Route = {
   },
 }
 
-/** A token is a right to answer, so this is not for those who may only read. It is not under `/runs/` for their sake. */
+/**
+ * A token is a right to answer, so a permission to read does not open this. That is why it is not under
+ * `/runs/`.
+ */
 const listCallbacks: Route = {
   method: 'GET',
   path: '/callbacks',

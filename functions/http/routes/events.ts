@@ -18,7 +18,9 @@ export const postEvent: Route = {
   operationId: 'postEvent',
   needs: 'everything',
   summary:
-    'Do what an event does: by a mapping of the code, by its name, or by one that comes along. The same event again changes nothing. Only the local server has this; on AWS events come from their sources.',
+    'Do what an event does: by a mapping of the code, by its name, or by one that comes along. The ' +
+    'same event again changes nothing. Only the local server has this; on AWS events come from their ' +
+    'sources.',
   body: EventRequest,
   responses: {
     201: { description: 'A run was started.', shape: 'EventTaken' },

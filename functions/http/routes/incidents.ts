@@ -111,7 +111,10 @@ const byFilter = (action: BulkAction, summary: string): Route => ({
   },
 })
 
-/** A misspelt name would meet no run, and look as if all were well. Runs may outlive their code, and are steered all the same. */
+/**
+ * A misspelt name would meet no run, and look as if all were well. Runs may outlive their code, and are
+ * steered all the same.
+ */
 async function refuseUnknown(workflow: string | undefined, { client }: Api): Promise<void> {
   if (workflow === undefined || client.registry.has(workflow)) return
   const { runs, cursor } = await client.list({ workflow, limit: 1 })
@@ -149,7 +152,8 @@ export const incidents = [
   onIncident('retry', 'Retry all runs of an incident, so many a second: starts a run that does it, once for each.'),
   onIncident(
     'rerun',
-    'Start all failed runs of an incident anew, from their beginning or from a step: starts a run that does it, once for each.',
+    'Start all failed runs of an incident anew, from their beginning or from a step: starts a run ' +
+      'that does it, once for each.',
   ),
   onIncident('cancel', 'Ask all stuck runs of an incident to stop: starts a run that does it.'),
   onIncident('terminate', 'End all stuck runs of an incident at once: starts a run that does it.'),
@@ -159,7 +163,8 @@ export const incidents = [
   ),
   byFilter(
     'rerun',
-    'Start all ended runs that a filter meets anew, from their beginning or from a step: starts a run that does it, once for each.',
+    'Start all ended runs that a filter meets anew, from their beginning or from a step: starts a ' +
+      'run that does it, once for each.',
   ),
   byFilter('cancel', 'Ask all open runs that a filter meets to stop: starts a run that does it.'),
   byFilter('terminate', 'End all open runs that a filter meets at once: starts a run that does it.'),

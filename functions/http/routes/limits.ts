@@ -14,7 +14,8 @@ const listLimits: Route = {
   operationId: 'listLimits',
   needs: 'read',
   summary:
-    'Limits that runs or steps have come to, by name: their numbers, what is inside and what waits. Those of a workflow are named after it: `order:concurrency`.',
+    'Limits that runs or steps have come to, by name: their numbers, what is inside and what waits. ' +
+    'Those of a workflow are named after it: `order:concurrency`.',
   responses: { 200: { description: 'All of them.', shape: 'Limits' } },
   problems: [],
   async handle(_c, { client }) {
@@ -54,7 +55,8 @@ const setLimit = onLimit(
     operationId: 'setLimit',
     needs: 'operate',
     summary:
-      'Other numbers than those of the code, until they are reset. What is not given stays as it is; what is inside stays there.',
+      'Other numbers than those of the code, until they are reset. What is not given stays as it is; ' +
+      'what is inside stays there.',
     body: LimitRequest,
     problems: ['invalid-input', 'unknown-limit', ...BODY_PROBLEMS],
   },

@@ -28,7 +28,8 @@ const pauseRuns: Route = {
   operationId: 'pauseRuns',
   needs: 'operate',
   summary:
-    'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake up are queued, running steps end.',
+    'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake ' +
+    'up are queued, running steps end.',
   takesKey: true,
   body: PauseRequest,
   responses: { 200: { description: 'The pause.', shape: 'Pause' } },

@@ -18,7 +18,8 @@ const listRuns: Route = {
   operationId: 'listRuns',
   needs: 'read',
   summary:
-    'Runs, newest first, without their payloads. A page may be short, or empty, and still have a cursor: there may be more behind it.',
+    'Runs, newest first, without their payloads. A page may be short, or empty, and still have a ' +
+    'cursor: there may be more behind it.',
   query: RunFilter,
   responses: { 200: { description: 'A page of runs; a cursor when there are more.', shape: 'RunPage' } },
   problems: ['invalid-input'],

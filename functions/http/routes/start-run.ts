@@ -11,7 +11,8 @@ import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../rou
 
 /** As the client says it; it does not say of which field. */
 const SHARED =
-  'must not be given: starts of this workflow become one run (its debounce or batch), so none of them can choose its id or its time; an Idempotency-Key tells a repeated start'
+  'must not be given: starts of this workflow become one run (its debounce or batch), so none of ' +
+  'them can choose its id or its time; an Idempotency-Key tells a repeated start'
 const StartRequest = bodyOf(() => import('../../../sdk/http-api/starting.ts'), 'StartRequest')
 const Waits = queryOf(() => import('../../../sdk/http-api/run-reading.ts'), 'Waits')
 

@@ -25,7 +25,8 @@ const signalRun: Route = {
   operationId: 'signalRun',
   needs: 'operate',
   summary:
-    'Send a signal; it is kept until the run waits for it. The body is the payload and may be empty. A workflow that declares its signals takes no other.',
+    'Send a signal; it is kept until the run waits for it. The body is the payload and may be empty. ' +
+    'A workflow that declares its signals takes no other.',
   takesKey: true,
   body: 'anything',
   responses: { 202: { description: '`accepted` is false for a repeat.', shape: 'Accepted' } },
@@ -50,7 +51,8 @@ const askRun: Route = {
   operationId: 'askRun',
   needs: 'operate',
   summary:
-    'Send a request and wait for what the run replies. The body is the payload and may be empty. Without a reply in time, ask again with the same Idempotency-Key: it counts once.',
+    'Send a request and wait for what the run replies. The body is the payload and may be empty. ' +
+    'Without a reply in time, ask again with the same Idempotency-Key: it counts once.',
   query: AskQuery,
   takesKey: true,
   body: 'anything',
@@ -161,7 +163,8 @@ const rerunRun: Route = {
   operationId: 'rerunRun',
   needs: 'operate',
   summary:
-    'A new run with the same input that takes over the history up to, and without, the given step; without one it begins at its beginning.',
+    'A new run with the same input that takes over the history up to, and without, the given step; ' +
+    'without one it begins at its beginning.',
   takesKey: true,
   body: RerunRequest,
   responses: {
@@ -186,7 +189,8 @@ const eraseRun: Route = {
   operationId: 'eraseRun',
   needs: 'operate',
   summary:
-    'Remove everything that is stored of a run that has ended: its input, output, history, signals, tasks and payloads.',
+    'Remove everything that is stored of a run that has ended: its input, output, history, signals, ' +
+    'tasks and payloads.',
   responses: { 204: { description: 'Nothing is left of it, and its id is free.' } },
   problems: ['unknown-run', 'conflict'],
   async handle(c, api) {

@@ -50,7 +50,10 @@ interface Heartbeats extends Connection {
   signal: AbortSignal
 }
 
-/** Ends when the worker hangs up, and says so. One that is cut off stays registered: the worker is about to connect again. */
+/**
+ * Ends when the worker hangs up, and says so. One that is cut off stays registered: the worker is about to
+ * connect again.
+ */
 function heartbeats({ clock, until, beat, end, signal }: Heartbeats): ReadableStream<Uint8Array> {
   let stopTimer = () => {}
   let hasEnded = false

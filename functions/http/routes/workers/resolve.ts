@@ -22,7 +22,8 @@ export const resolve: WorkerRoute = {
   operationId: 'resolveTask',
   needs: 'work',
   summary:
-    'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign of life), or wants one more iteration.',
+    'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign ' +
+    'of life), or wants one more iteration.',
   takesKey: true,
   body: ResolveRequest,
   responses: { 200: { description: 'What became of it is noted.', shape: 'Resolved' } },
@@ -91,6 +92,7 @@ function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: fa
     return new HttpProblem('conflict', `task '${id}' has moved on: ${now}. Drop it, and poll for the next`)
   return new HttpProblem(
     'conflict',
-    `a worker lost task '${id}' by silence and may still speak, so say which one you have: send 'attempt' and 'iteration'`,
+    `a worker lost task '${id}' by silence and may still speak, so say which one you have: send ` +
+      `'attempt' and 'iteration'`,
   )
 }
