@@ -92,13 +92,16 @@ export function named<S extends Shape>(id: string, shape: S, description?: strin
   return shape
 }
 
-/** The body of a request, with the words for what is not known in it. */
+/**
+ * The body of a request, with the words for what is not known in it. Problems come in the order of the fields. `known`: the
+ * order in which people read the fields, where that is another.
+ */
 export function request<S extends z.core.$ZodShape>(
   id: string,
   fields: S,
-  hint = '',
+  { hint = '', known: names = Object.keys(fields) }: { hint?: string; known?: readonly (keyof S & string)[] } = {},
 ): z.ZodMiniObject<S, z.core.$strict> {
-  const known = Object.keys(fields).join(', ')
+  const known = names.join(', ')
   return named(
     id,
     z.strictObject(fields, {

@@ -45,6 +45,9 @@ export const StartRequest = request(
     ),
     tags: maybe(tags),
   },
-  ". The workflow's own input goes under 'input'",
+  {
+    hint: ". The workflow's own input goes under 'input'",
+    known: ['input', 'id', 'startAt', 'delay', 'tags', 'version'],
+  },
 )
 export type StartRequestJson = Shaped<typeof StartRequest>

@@ -33,11 +33,15 @@ export const inheritUndone = noted(
 
 export const Reason = request('Reason', { reason: maybe(reason) })
 
-export const RerunRequest = request('RerunRequest', {
-  from: maybe(stepName('The first step that is done again. Without it, the run begins at its beginning.')),
-  inheritUndone: maybe(inheritUndone),
-  id: maybe(chosenId('Of the new run.')),
-})
+export const RerunRequest = request(
+  'RerunRequest',
+  {
+    from: maybe(stepName('The first step that is done again. Without it, the run begins at its beginning.')),
+    inheritUndone: maybe(inheritUndone),
+    id: maybe(chosenId('Of the new run.')),
+  },
+  { known: ['from', 'id', 'inheritUndone'] },
+)
 export type RerunRequestJson = Shaped<typeof RerunRequest>
 
 export const EraseQuery = z.strictObject(

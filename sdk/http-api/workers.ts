@@ -77,29 +77,48 @@ export const PollRequest = request('PollRequest', {
 
 const SAID = `must say what went wrong, in 1 to ${LONGEST_ERROR} characters`
 
-export const ResolveRequest = request('ResolveRequest', {
-  action: eachOf<Resolution['action']>({ complete: true, fail: true, pause: true, checkpoint: true, continue: true }),
-  attempt: maybe(
-    noted(wholeFrom(1), 'The one the worker was given. Once a worker has lost the task by silence, it is required.'),
-  ),
-  iteration: maybe(noted(wholeFrom(0), 'The one the worker was given; required like `attempt`, from iteration 1 on.')),
-  retryable: maybe(noted(flag, 'With `fail`: false gives the task up at once.')),
-  output: maybe(noted(anything, 'With `complete`.')),
-  error: maybe(
-    noted(
-      z.string(SAID).check(z.minLength(1, SAID), z.maxLength(LONGEST_ERROR, SAID)) as unknown as Shape<string>,
-      'With `fail`.',
+export const ResolveRequest = request(
+  'ResolveRequest',
+  {
+    action: eachOf<Resolution['action']>({ complete: true, fail: true, pause: true, checkpoint: true, continue: true }),
+    attempt: maybe(
+      noted(wholeFrom(1), 'The one the worker was given. Once a worker has lost the task by silence, it is required.'),
     ),
-  ),
-  name: maybe(
-    noted(anything, { type: 'string', description: 'With `pause`, for people.' }),
-  ) as unknown as z.ZodMiniOptional<Shape<string>>,
-  duration_ms: maybe(noted(wholeFrom(1, LONGEST_PAUSE_MS, ' (an hour)'), 'With `pause`.')),
-  checkpoint: maybe(noted(anything, 'With `pause` and `continue`: what the next worker finds.')),
-  data: maybe(
-    noted(anything, 'With `checkpoint`: what the next worker finds. Without it, the request is a sign of life.'),
-  ),
-})
+    iteration: maybe(
+      noted(wholeFrom(0), 'The one the worker was given; required like `attempt`, from iteration 1 on.'),
+    ),
+    retryable: maybe(noted(flag, 'With `fail`: false gives the task up at once.')),
+    output: maybe(noted(anything, 'With `complete`.')),
+    error: maybe(
+      noted(
+        z.string(SAID).check(z.minLength(1, SAID), z.maxLength(LONGEST_ERROR, SAID)) as unknown as Shape<string>,
+        'With `fail`.',
+      ),
+    ),
+    name: maybe(
+      noted(anything, { type: 'string', description: 'With `pause`, for people.' }),
+    ) as unknown as z.ZodMiniOptional<Shape<string>>,
+    duration_ms: maybe(noted(wholeFrom(1, LONGEST_PAUSE_MS, ' (an hour)'), 'With `pause`.')),
+    checkpoint: maybe(noted(anything, 'With `pause` and `continue`: what the next worker finds.')),
+    data: maybe(
+      noted(anything, 'With `checkpoint`: what the next worker finds. Without it, the request is a sign of life.'),
+    ),
+  },
+  {
+    known: [
+      'action',
+      'attempt',
+      'iteration',
+      'output',
+      'error',
+      'retryable',
+      'name',
+      'duration_ms',
+      'checkpoint',
+      'data',
+    ],
+  },
+)
 
 /** What an action needs that the others do not. */
 export const NEEDED = {
