@@ -9,6 +9,7 @@ import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { askedRun } from './asked-run.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
+import type { openapiOf } from './openapi.ts'
 import { letIn } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
@@ -88,6 +89,7 @@ export function createApp(options: AppOptions): Hono {
   const former = options.iamDecides ? FORMER_ROUTES.map(refusedByPath) : FORMER_ROUTES
   const routes = [...ROUTES, ...former, ...(options.local?.routes ?? [])]
   const workers = new Workers(client.world, options.workerToken)
+  let document: Promise<object> | undefined
   const api: Api = {
     ...(options.logsOf && { logsOf: options.logsOf }),
     client,
@@ -95,7 +97,7 @@ export function createApp(options: AppOptions): Hono {
     clock: client.world.clock,
     bodyLimit,
     exposeStacks,
-    openapi: async () => (await import('./openapi.ts')).openapiOf([...routes, ...ours], authorize !== undefined),
+    openapi: () => (document ??= documentOf([...routes, ...ours], authorize !== undefined)),
     mappings: options.local?.mappings ?? [],
   }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
@@ -103,6 +105,12 @@ export function createApp(options: AppOptions): Hono {
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
+}
+
+/** Loaded late: it comes with every shape there is, and most functions are never asked for it. */
+async function documentOf(routes: Parameters<typeof openapiOf>[0], isGuarded: boolean): Promise<object> {
+  const made = await import('./openapi.ts')
+  return made.openapiOf(routes, isGuarded)
 }
 
 /** The caller may have been let in by a permission for another route. */

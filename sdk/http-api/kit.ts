@@ -45,7 +45,7 @@ export function eachOf<T extends string>(members: Record<T, true>): Shape<T> {
   return among(Object.keys(members) as T[])
 }
 
-/** `limit`: how far the number goes. The OpenAPI document says so too. */
+/** `extent`: what the largest number means, in words. */
 export function wholeFrom(least: number, most: number = Number.MAX_SAFE_INTEGER, extent?: string): Shape<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
   const message = `must be a whole number ${range}${extent ?? ''}`

@@ -25,6 +25,7 @@ import type { HistoryEventJson, HistoryPageJson, StepsJson, WhyJson } from '../h
 import type { CountsJson, RunJson, RunPageJson, StartedJson } from '../http-api/runs.ts'
 import type { AcceptedJson } from '../http-api/steering.ts'
 import { PROBLEM_BASE } from '../http-api/terms.ts'
+import type { RunStatus } from '../ports/run.ts'
 import type { RunCounts, RunPage } from '../ports/run-lists.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
@@ -203,7 +204,7 @@ export class OverwinterClient implements WorkflowClient {
   async eraseTagged(
     tag: string,
     { idempotencyKey = ownKey(), terminate, workflow }: Omit<EraseTagged, 'tag'> & RepeatOptions = {},
-  ): Promise<StartedJson> {
+  ): Promise<{ runId: string; status: RunStatus }> {
     const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
     const call = { method: 'DELETE', path: '/runs', query, idempotencyKey } as const
     return (await this.requests.transport.send<StartedJson>(call)).body
@@ -221,7 +222,7 @@ export class OverwinterClient implements WorkflowClient {
     return (await this.requests.read<PausesJson>('/pauses')).pauses.map(pauseFromJson)
   }
 
-  async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<StartedJson> {
+  async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
     return (await this.requests.post<StartedJson>(bulkPath(bulk), bulkBody(bulk), options)).body
   }
 
