@@ -1,32 +1,38 @@
-import type { Json } from '../sdk/base/json.ts'
-import type { BulkAction, WouldSteer } from '../sdk/bulk/steer-many.ts'
-import type { RunView } from '../sdk/client/client.ts'
+import type { BulkAction } from '../sdk/bulk/steer-many.ts'
 import type { HistoryEvent } from '../sdk/client/history.ts'
+import type { RunView } from '../sdk/client/options.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
 import type { LimitView } from '../sdk/flow/operating/limits.ts'
 import type { PauseScope, PauseView } from '../sdk/flow/pauses.ts'
+import type { WorkflowJson, WorkflowsJson } from '../sdk/http-api/about.ts'
+import type { CallbackRequestJson, CallbacksJson, OpenCallbackJson } from '../sdk/http-api/callbacks.ts'
+import type { ProblemJson } from '../sdk/http-api/errors.ts'
+import type { LimitJson, LimitRequestJson, LimitsJson, PausesJson } from '../sdk/http-api/limits.ts'
+import type { BulkRequestJson, IncidentJson, IncidentsJson, WouldSteerJson } from '../sdk/http-api/many-runs.ts'
+import type {
+  HistoryEventJson,
+  HistoryPageJson,
+  ReplayedJson,
+  StepsJson,
+  WhyJson,
+} from '../sdk/http-api/run-details.ts'
+import type { CountsJson, RunJson, RunPageJson, StartedJson } from '../sdk/http-api/runs.ts'
+import type { SchedulesJson } from '../sdk/http-api/schedules.ts'
+import type { StartRequestJson } from '../sdk/http-api/starting.ts'
+import type { ReplyJson, RerunRequestJson } from '../sdk/http-api/steering.ts'
+import type { WorkersJson } from '../sdk/http-api/workers.ts'
 import {
   eventFromJson,
-  type HistoryEventJson,
-  type LimitJson,
   limitFromJson,
-  type PauseJson,
-  type ProblemJson,
   pauseFromJson,
-  type RunJson,
-  type RunPageJson,
   runFromJson,
-  type ScheduleJson,
-  type StepJson,
   scheduleFromJson,
   stepFromJson,
   summaryFromJson,
-  type WhyJson,
-  type WorkerJson,
   whyFromJson,
+  workerFromJson,
 } from '../sdk/http-client/wire.ts'
-import type { RunStatus } from '../sdk/ports/run.ts'
-import type { JsonSchema } from './form/schema.ts'
+import type { RunSummary } from '../sdk/ports/run-lists.ts'
 import { serverIsGone, serverIsThere } from './live/connection.ts'
 import { Refusal, Unreachable } from './refusal.ts'
 
@@ -86,19 +92,19 @@ const get = <T>(path: string, signal?: AbortSignal) => call('GET', path, signal 
 const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.randomUUID()) =>
   call('POST', path, { body, key }) as Promise<T>
 
-export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
+export type RunInList = RunSummary
 export type PlacedEvent = HistoryEvent & { omitted?: string[] }
 export type ShownRun = RunView & { omitted?: string[] }
 export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to' | 'internal', string>>
-export type Counts = Partial<Record<RunStatus, { count: number; isMore?: boolean }>>
+export type Counts = CountsJson['counts']
 
 export async function listRuns(filter: RunFilter & { cursor?: string; limit?: number }, signal?: AbortSignal) {
   const { runs, cursor } = await get<RunPageJson>(withQuery('/runs', filter), signal)
-  return { runs: runs.map(summaryFromJson) as RunInList[], cursor }
+  return { runs: runs.map(summaryFromJson), cursor }
 }
 
 /** Of all workflows together. */
-export const countRuns = async (signal?: AbortSignal) => (await get<{ counts: Counts }>('/counts', signal)).counts
+export const countRuns = async (signal?: AbortSignal) => (await get<CountsJson>('/counts', signal)).counts
 
 export const getRun = async (id: string, signal?: AbortSignal) =>
   runFromJson(await get<RunJson>(`${at('runs', id)}?payloads=omit`, signal)) as ShownRun
@@ -109,14 +115,8 @@ export const getWhy = async (id: string, signal?: AbortSignal) =>
   whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
 /** Undefined for a run of code, which has no list of steps. */
 export const getSteps = async (id: string, signal?: AbortSignal): Promise<{ steps?: StepView[] }> => {
-  const found = await get<{ steps: StepJson[] } | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
+  const found = await get<StepsJson | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
   return found ? { steps: found.steps.map(stepFromJson) } : {}
-}
-
-interface HistoryPage {
-  events: HistoryEventJson[]
-  generation: number
-  cursor?: string
 }
 
 /** A page of a history without payloads. `after`: only events behind this place. */
@@ -125,7 +125,7 @@ export async function getHistory(
   { after, cursor }: { after?: string; cursor?: string },
   signal?: AbortSignal,
 ) {
-  const page = await get<HistoryPage>(
+  const page = await get<HistoryPageJson>(
     withQuery(`${at('runs', id)}/history`, { payloads: 'omit', after, cursor }),
     signal,
   )
@@ -135,27 +135,13 @@ export async function getHistory(
 export const getEvent = async (id: string, n: string, signal?: AbortSignal) =>
   eventFromJson(await get<HistoryEventJson>(at('runs', id, 'events', n), signal)) as PlacedEvent
 
-export interface Replayed {
-  upTo: string
-  events: number
-  open: { id: string; kind: string; at?: string }[]
-  ended?: { output?: Json; error?: { name: string; message: string } }
-  changed?: string
-  source?: { file: string; line: number; lines: { n: number; text: string }[] }
-}
+export type Replayed = ReplayedJson
 export const getReplay = (id: string, upTo: string, signal?: AbortSignal) =>
   get<Replayed>(withQuery(`${at('runs', id)}/replay`, { upTo }), signal)
 
-export interface OpenCallback {
-  name: string
-  token: string
-  url: string
-  until?: string
-  question?: string
-  schema?: JsonSchema
-}
+export type OpenCallback = OpenCallbackJson
 export const listCallbacks = async (id: string, signal?: AbortSignal) => {
-  const list = (path: string) => get<{ callbacks: OpenCallback[] }>(path, signal)
+  const list = (path: string) => get<CallbacksJson>(path, signal)
   const { callbacks } = await list(withQuery('/callbacks', { run: id })).catch((error: unknown) => {
     // A deployment of 0.1.0 has the list below the run.
     if (error instanceof Refusal && error.status === 404) return list(`${at('runs', id)}/callbacks`)
@@ -164,94 +150,57 @@ export const listCallbacks = async (id: string, signal?: AbortSignal) => {
   return callbacks
 }
 
-export interface WorkflowInList {
-  name: string
-  versions: number[]
-  latest: number
-}
-export interface Workflow extends WorkflowInList {
-  input?: JsonSchema
-  output?: JsonSchema
-  signals: { name: string; kind: 'signal' | 'request'; payload?: JsonSchema }[]
-  /** Saved as a definition, not in the code. */
-  isStored?: true
-}
-export const listWorkflows = async (signal?: AbortSignal) =>
-  (await get<{ workflows: WorkflowInList[] }>('/workflows', signal)).workflows
+export type WorkflowInList = WorkflowsJson['workflows'][number]
+export type Workflow = WorkflowJson
+export const listWorkflows = async (signal?: AbortSignal) => (await get<WorkflowsJson>('/workflows', signal)).workflows
 export const getWorkflow = (name: string, signal?: AbortSignal) => get<Workflow>(at('workflows', name), signal)
 
-export interface Incident {
-  fingerprint: string
-  workflow: string
-  name: string
-  code?: string
-  step?: string
-  says: string
-  count: number
-  failed: number
-  stuck: number
-  firstAt: string
-  lastAt: string
-  runs: string[]
-}
+export type Incident = IncidentJson
 export const listIncidents = (
   filter: { workflow?: string | undefined; since?: string | undefined },
   signal?: AbortSignal,
-) => get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', filter), signal)
+) => get<IncidentsJson>(withQuery('/incidents', filter), signal)
 
 export const listSchedules = async (signal?: AbortSignal) =>
-  (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
+  (await get<SchedulesJson>('/schedules', signal)).schedules.map(scheduleFromJson)
 export const listWorkers = async (signal?: AbortSignal) =>
-  (await get<{ workers: WorkerJson[] }>('/v1/workers', signal)).workers.map(({ last_seen, ...worker }) => ({
-    ...worker,
-    seenAt: Date.parse(last_seen),
-  }))
+  (await get<WorkersJson>('/v1/workers', signal)).workers.map(workerFromJson)
 
 export type { LimitView, PauseScope, PauseView }
 export const listLimits = async (signal?: AbortSignal) =>
-  (await get<{ limits: LimitJson[] }>('/limits', signal)).limits.map(limitFromJson)
+  (await get<LimitsJson>('/limits', signal)).limits.map(limitFromJson)
 export const getLimit = async (name: string, signal?: AbortSignal) =>
   limitFromJson(await get<LimitJson>(at('limits', name), signal))
-export const setLimit = (name: string, numbers: object) => call('PUT', at('limits', name), { body: numbers })
+export const setLimit = (name: string, numbers: LimitRequestJson) => call('PUT', at('limits', name), { body: numbers })
 export const steerLimit = (name: string, action: 'pause' | 'resume' | 'reset', key: string) =>
   post(at('limits', name, action), undefined, key)
 export const listPauses = async (signal?: AbortSignal) =>
-  (await get<{ pauses: PauseJson[] }>('/pauses', signal)).pauses.map(pauseFromJson)
+  (await get<PausesJson>('/pauses', signal)).pauses.map(pauseFromJson)
 export const pauseRuns = (scope: PauseScope, key: string) => post('/pauses', scope, key)
 export const resumeRuns = (scope: PauseScope, perSecond: number, key: string) =>
   post('/pauses/resume', { ...scope, perSecond }, key)
 
-export interface Standing {
-  runId: string
-  status: RunStatus
-}
-export const startRun = (workflow: string, body: object, key: string) =>
+export type Standing = StartedJson
+export const startRun = (workflow: string, body: StartRequestJson, key: string) =>
   post<Standing>(`${at('workflows', workflow)}/runs`, body, key)
 export const signalRun = (id: string, name: string, payload: unknown, key: string) =>
   post(at('runs', id, 'signals', name), payload, key)
 export const askRun = (id: string, name: string, payload: unknown, key: string) =>
-  post<{ result?: Json }>(at('runs', id, 'requests', name), payload, key)
-export const settleCallback = (
-  token: string,
-  answer: { result: unknown } | { error: { message: string } },
-  key: string,
-) => post(at('callbacks', token), answer, key)
+  post<ReplyJson>(at('runs', id, 'requests', name), payload, key)
+export const settleCallback = (token: string, answer: CallbackRequestJson, key: string) =>
+  post(at('callbacks', token), answer, key)
 export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
   post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
-export const rerunRun = (id: string, options: { from?: string; inheritUndone?: boolean }, key: string) =>
+export const rerunRun = (id: string, options: RerunRequestJson, key: string) =>
   post<Standing>(at('runs', id, 'rerun'), options, key)
 export const eraseRun = (id: string) => call('DELETE', at('runs', id))
 export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) =>
   post(at('schedules', name, action), undefined, key)
 
 export type { BulkAction }
-export interface BulkTerms {
-  perSecond: number
-  limit: number
-  filter: { incident: string; tag?: string; since?: string }
-}
+export type BulkTerms = Pick<BulkRequestJson, 'perSecond' | 'limit' | 'filter'>
 /** What the action would do, without doing it. */
 export const tryBulk = (action: BulkAction, terms: BulkTerms) =>
-  post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
+  post<WouldSteerJson>(at('bulk', action), { ...terms, dryRun: true })
 export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) =>
   post<Standing>(at('bulk', action), terms, key)

@@ -1,4 +1,4 @@
-import type { ProblemJson } from '../sdk/http-client/wire.ts'
+import type { ProblemJson } from '../sdk/http-api/errors.ts'
 
 /** A refusal of the server, in its own words. */
 export class Refusal extends Error {

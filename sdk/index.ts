@@ -39,6 +39,7 @@ export {
 export type { HistoryEvent, HistoryOptions } from './client/history.ts'
 export { Schedules, type ScheduleView } from './client/schedules.ts'
 export { StartedRun } from './client/started-run.ts'
+export type { WorkflowClient } from './client/workflow-client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Asked,

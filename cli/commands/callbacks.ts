@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { callbackToJson } from '../../functions/http/run-json.ts'
+import { callbackToJson } from '../../sdk/http-api/encode.ts'
 import type { OpenCallback } from '../../sdk/index.ts'
 import { clockTime, fromNow } from '../../sdk/views/moments.ts'
 import { jsonArgument } from '../arguments.ts'
@@ -37,7 +37,7 @@ export function addCallbacks(program: Command): void {
     .action(async (token: string, { result }: { result?: unknown }) => {
       const session = Session.of(complete)
       await session.client.completeCallback(tokenIn(token), result)
-      session.print('completed', { completed: true })
+      session.print('completed', { accepted: true, completed: true })
     })
 
   const fail = callbacks
@@ -48,7 +48,7 @@ export function addCallbacks(program: Command): void {
     .action(async (token: string, { message }: { message: string }) => {
       const session = Session.of(fail)
       await session.client.failCallback(tokenIn(token), new Error(message))
-      session.print('failed', { failed: true })
+      session.print('failed', { accepted: true, failed: true })
     })
 }
 

@@ -1,16 +1,11 @@
 import type { Command } from 'commander'
 import type { DefinitionSummary } from '../../sdk/definitions/catalogue.ts'
+import { definitionSummaryToJson, savedDefinitionToJson, storedDefinitionToJson } from '../../sdk/http-api/encode.ts'
 import { clockTime } from '../../sdk/views/moments.ts'
 import { wholeArgument } from '../arguments.ts'
 import { nameOf, readDefinition } from '../definition-file.ts'
 import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
-
-/** With times as in the API. */
-const withIsoTime = <T extends { createdAt: number }>(each: T) => ({
-  ...each,
-  createdAt: new Date(each.createdAt).toISOString(),
-})
 
 export function addDefinitions(program: Command): void {
   const command = program
@@ -22,10 +17,7 @@ export function addDefinitions(program: Command): void {
       const definitions = await session.client.listDefinitions()
       const text = definitions.map((definition) => line(definition, Date.now())).join('\n')
       session.print(text || 'no definitions', {
-        definitions: definitions.map((each) => ({
-          ...withIsoTime(each),
-          updatedAt: new Date(each.updatedAt).toISOString(),
-        })),
+        definitions: definitions.map(definitionSummaryToJson),
       })
     })
 
@@ -41,10 +33,10 @@ export function addDefinitions(program: Command): void {
       const said = saved.isNew
         ? `is saved as version ${saved.version}`
         : `has not changed since version ${saved.version}`
-      session.print(
-        [`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'),
-        withIsoTime(saved),
-      )
+      session.print([`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'), {
+        ...savedDefinitionToJson(saved),
+        isNew: saved.isNew,
+      })
     })
 
   const get = command
@@ -55,7 +47,7 @@ export function addDefinitions(program: Command): void {
     .action(async (name: string, version?: number) => {
       const session = Session.of(get)
       const stored = await session.client.getDefinition(name, version)
-      session.print(JSON.stringify(stored.definition, null, 2), { name, ...withIsoTime(stored) })
+      session.print(JSON.stringify(stored.definition, null, 2), storedDefinitionToJson(name, stored))
     })
 
   const remove = command

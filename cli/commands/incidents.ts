@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { incidentToJson } from '../../functions/http/run-json.ts'
 import { pastMoment } from '../../sdk/base/duration.ts'
+import { incidentToJson } from '../../sdk/http-api/encode.ts'
 import type { Incident } from '../../sdk/index.ts'
 import { asWritten } from '../../sdk/views/as-written.ts'
 import { fromNow } from '../../sdk/views/moments.ts'

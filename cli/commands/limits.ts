@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { limitToJson } from '../../sdk/http-client/wire.ts'
+import { limitToJson } from '../../sdk/http-api/encode.ts'
 import type { Duration, LimitView } from '../../sdk/index.ts'
 import { specInWords } from '../../sdk/views/limit-words.ts'
 import { quoted } from '../../sdk/views/turn.ts'

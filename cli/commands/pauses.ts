@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { pauseToJson } from '../../sdk/http-client/wire.ts'
+import { pauseToJson } from '../../sdk/http-api/encode.ts'
 import type { PauseScope, PauseView } from '../../sdk/index.ts'
 import { countInWords } from '../../sdk/views/limit-words.ts'
 import { fromNow } from '../../sdk/views/moments.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Schedules, type ScheduleView } from '../../sdk/client/schedules.ts'
-import { scheduleToJson } from '../../sdk/http-client/wire.ts'
+import { scheduleToJson } from '../../sdk/http-api/encode.ts'
 import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 
@@ -34,7 +34,7 @@ export function addSchedules(program: Command): void {
       .action(async (name: string) => {
         const session = Session.of(sub)
         await new Schedules(session.client)[action](name)
-        session.print(`${name} ${DONE[action]}`, { name, action })
+        session.print(`${name} ${DONE[action]}`, { accepted: true, name, action })
       })
   }
 }

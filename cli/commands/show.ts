@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { eventToJson, runToJson, whyToJson } from '../../functions/http/run-json.ts'
+import { eventToJson, runToJson, whyToJson } from '../../sdk/http-api/encode.ts'
 import { hasEnded } from '../../sdk/ports/run.ts'
 import { withRun } from '../failure.ts'
 import { runEnd, runHead } from '../run-text.ts'
@@ -42,12 +42,14 @@ export function addShow(program: Command): void {
     .argument('<run>', 'its id')
     .action(async (runId: string) => {
       const session = Session.of(history)
-      const events = (await withRun(session.client, runId, () => session.client.history(runId))).map((event) =>
-        eventToJson(event, true),
+      const { client } = session
+      const [{ generation }, found] = await withRun(client, runId, () =>
+        Promise.all([client.get(runId), client.history(runId)]),
       )
+      const events = found.map((event) => eventToJson(event, true))
       const line = ({ at, type, ...rest }: (typeof events)[number]) =>
         `${at}  ${type.padEnd(18)} ${JSON.stringify(rest)}`
-      session.print(events.map(line).join('\n'), { events })
+      session.print(events.map(line).join('\n'), { events, generation })
     })
 }
 
@@ -61,10 +63,7 @@ async function showOnce(session: Session, runId: string): Promise<void> {
     [runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now), ...logs].join(
       '\n',
     ),
-    {
-      ...data,
-      logs: run.logs,
-    },
+    data,
   )
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { runToJson } from '../../functions/http/run-json.ts'
 import type { Duration } from '../../sdk/base/duration.ts'
+import { runToJson } from '../../sdk/http-api/encode.ts'
 import { jsonArgument, listArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { runEnd } from '../run-text.ts'

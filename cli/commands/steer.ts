@@ -140,9 +140,10 @@ export function addSteering(program: Command): void {
       const started = await withRun(session.client, runId, () =>
         session.client.rerun(runId, { ...options, ...(id !== undefined && { id }) }),
       )
+      const { status } = await session.client.get(started.runId)
       session.print(
         `started ${started.runId}, from ${from === undefined ? 'the beginning' : `'${from}'`} of ${runId}`,
-        started,
+        { ...started, status },
       )
     },
   )

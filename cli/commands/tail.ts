@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { eventToJson } from '../../functions/http/run-json.ts'
+import { eventToJson } from '../../sdk/http-api/encode.ts'
 import type { RunSummary } from '../../sdk/index.ts'
 import { RunNotFoundError } from '../../sdk/index.ts'
 import { clockTime } from '../../sdk/views/moments.ts'

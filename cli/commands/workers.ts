@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type Duration, milliseconds } from '../../sdk/base/duration.ts'
+import { newTokenToJson, tokenToJson, workerToJson } from '../../sdk/http-api/encode.ts'
 import type { LiveWorker } from '../../sdk/tasks/directory.ts'
 import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../sdk/tasks/tokens.ts'
 import { clockTime, fromNow } from '../../sdk/views/moments.ts'
@@ -16,7 +17,9 @@ export function addWorkers(program: Command): void {
     .action(async () => {
       const session = Session.of(workers)
       const live = await session.client.listWorkers()
-      session.print(live.length === 0 ? 'no workers' : workerTable(live, Date.now()), { workers: live.map(workerJson) })
+      session.print(live.length === 0 ? 'no workers' : workerTable(live, Date.now()), {
+        workers: live.map(workerToJson),
+      })
     })
 
   const tokens = program
@@ -50,7 +53,7 @@ export function addWorkers(program: Command): void {
       })
       session.print(
         `${token}\n\nThis is the only time it is shown. To revoke it: overwinter tokens revoke ${made.id}`,
-        { ...tokenJson(made), token },
+        newTokenToJson({ ...made, token }),
       )
     })
   const list = tokens
@@ -59,7 +62,9 @@ export function addWorkers(program: Command): void {
     .action(async () => {
       const session = Session.of(list)
       const known = await session.client.listTokens()
-      session.print(known.length === 0 ? 'no tokens' : tokenTable(known, Date.now()), { tokens: known.map(tokenJson) })
+      session.print(known.length === 0 ? 'no tokens' : tokenTable(known, Date.now()), {
+        tokens: known.map(tokenToJson),
+      })
     })
   const revoke = tokens
     .command('revoke')
@@ -107,12 +112,4 @@ function tokenTable(tokens: TokenView[], now: number): string {
     expiresAt === undefined ? 'never' : clockTime(expiresAt, now),
   ])
   return textTable(['TOKEN', 'NAME', 'SCOPE', 'FOR', 'STATE', 'CREATED', 'EXPIRES'], rows)
-}
-
-const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, last_seen: new Date(seenAt).toISOString() })
-
-function tokenJson({ createdAt, expiresAt, ...token }: TokenView) {
-  const iso = (time: number) => new Date(time).toISOString()
-  // Named as in the API.
-  return { ...token, created_at: iso(createdAt), ...(expiresAt !== undefined && { expires_at: iso(expiresAt) }) }
 }

@@ -48,7 +48,7 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
   const [message, setMessage] = useState('')
   const result = useValue(callback.schema, '$.result')
   const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
-    await settleCallback(callback.token, body as { result: unknown }, key)
+    await settleCallback(callback.token, body as Parameters<typeof settleCallback>[1], key)
     hurry()
     onClose()
   })

@@ -9,7 +9,7 @@ import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { askedRun } from './asked-run.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
-import { openapiOf } from './openapi.ts'
+import type { openapiOf } from './openapi.ts'
 import { letIn } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
@@ -31,8 +31,9 @@ import { forWorkers } from './routes/workers/index.ts'
 export interface AppOptions {
   client: Client
   /**
-   * Who may come in; everybody unless given. See `bearer`. `true` may do everything. Who is refused may still show a token with scopes
-   * that the API has made. `env`: what the platform says of the request.
+   * Says which requests may come in; all unless given. See `bearer`. `true` may do everything. A caller that
+   * it refuses may still show a token with scopes that the API has made. `env`: what the platform says of the
+   * request.
    */
   authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
   /** IAM has decided who may call which path, before the app is asked. */
@@ -49,13 +50,13 @@ export interface AppOptions {
   local?: LocalRoutes
   /** Tells browsers which pages of other origins may call, where nothing in front of the app does. */
   browsers?: MiddlewareHandler
-  /** Gets what nobody expected. */
+  /** Gets errors that are no answer to a request. */
   log?: LogSink
   /** Where the lines that a run has logged can be read. */
   logsOf?: (run: RunView) => string
 }
 
-/** Whoever has none of them need not load what they come with. */
+/** Routes of the local server. Without them, what they come with is not loaded. */
 export interface LocalRoutes {
   routes: readonly Route[]
   /** What `POST /events` knows by name. */
@@ -79,7 +80,7 @@ export const ROUTES: readonly Route[] = [
 ]
 
 /** What older clients ask for. API Gateway hands it over as it does all else that it has no route for. */
-const FORMER_ROUTES: readonly Route[] = [formerListCallbacks]
+export const FORMER_ROUTES: readonly Route[] = [formerListCallbacks]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
@@ -87,8 +88,8 @@ export function createApp(options: AppOptions): Hono {
   const ours = options.withoutWorkers ? [] : forWorkers
   const former = options.iamDecides ? FORMER_ROUTES.map(refusedByPath) : FORMER_ROUTES
   const routes = [...ROUTES, ...former, ...(options.local?.routes ?? [])]
-  const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
+  let document: Promise<object> | undefined
   const api: Api = {
     ...(options.logsOf && { logsOf: options.logsOf }),
     client,
@@ -96,7 +97,7 @@ export function createApp(options: AppOptions): Hono {
     clock: client.world.clock,
     bodyLimit,
     exposeStacks,
-    openapi: () => document,
+    openapi: () => (document ??= documentOf([...routes, ...ours], authorize !== undefined)),
     mappings: options.local?.mappings ?? [],
   }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
@@ -104,6 +105,12 @@ export function createApp(options: AppOptions): Hono {
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
+}
+
+/** Loaded late: it comes with every shape there is, and most functions are never asked for it. */
+async function documentOf(routes: Parameters<typeof openapiOf>[0], isGuarded: boolean): Promise<object> {
+  const made = await import('./openapi.ts')
+  return made.openapiOf(routes, isGuarded)
 }
 
 /** The caller may have been let in by a permission for another route. */
@@ -134,7 +141,7 @@ export function createCallbackApp({
     clock: client.world.clock,
     bodyLimit,
     exposeStacks: false,
-    openapi: () => ({}),
+    openapi: async () => ({}),
     mappings: [],
   }
   const app = emptyApp(open, log, () => [])
@@ -194,7 +201,7 @@ function noRoute(c: Context, routes: Addresses): HttpProblem {
 function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   const errorId = crypto.randomUUID()
   const stack = error instanceof Error ? error.stack : String(error)
-  // Who reads logs must not be able to answer callbacks.
+  // A reader of logs must not be able to answer callbacks.
   const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
   log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
   return new HttpProblem(

@@ -1,8 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Lets requests in that carry this token. Digests are compared, so neither content nor length shows in the time it takes. */
+/**
+ * Lets requests in that carry this token. Digests are compared, so neither content nor length shows in the
+ * time it takes.
+ */
 export function bearer(token: string): (request: Request) => boolean {
-  if (token === '') throw new Error('an empty bearer token would let everybody in')
+  if (token === '') throw new Error('an empty bearer token would let every request in; give one that is not empty')
   const expected = sha256(token)
   return (request) => {
     const given = tokenIn(request)

@@ -4,17 +4,21 @@ import { HttpProblem, type ProblemKind } from './problem.ts'
 /** What a route that takes JSON can refuse before it looks at it. */
 export const BODY_PROBLEMS: ProblemKind[] = ['malformed-json', 'too-large', 'unsupported-media-type']
 
-/** Lambda takes 6 MB in all, and API Gateway hands the body over as a JSON string in a JSON event, every quote escaped. */
+/**
+ * Lambda takes 6 MB in all, and API Gateway hands the body over as a JSON string in a JSON event, every quote
+ * escaped.
+ */
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024
 
-/** Deeper data could overflow the stack of whoever walks it later. */
+/** Deeper data could overflow the stack of code that walks it later. */
 const MAX_DEPTH = 500
 
-/** What curl and fetch send when nobody told them otherwise is read as JSON too. */
+/** What curl and fetch send unless a type is given is read as JSON too. */
 const READ_AS_JSON = /^(application\/([\w.+-]+\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i
 
 /** What goes wrong on a command line. */
-const HOW_TO_QUOTE = `Texts and names need double quotes, and in a shell all of it needs single ones: -d '{"input":{"name":"Ada"}}'`
+const HOW_TO_QUOTE =
+  `Texts and names need double quotes, and in a shell all of it needs single ones: -d ` + `'{"input":{"name":"Ada"}}'`
 
 /** The body as JSON; undefined for an empty one. */
 export async function readJson(c: Context, limit: number): Promise<unknown> {

@@ -1,21 +1,9 @@
 import type { Context } from 'hono'
-import { checkRunId, isDerivedId, isReserved, possibleParents } from '../../sdk/base/names.ts'
+import { isDerivedId, possibleParents } from '../../sdk/base/names.ts'
 import { ConflictError } from '../../sdk/index.ts'
-import type { Checks } from './checks.ts'
 import { workflowsOf } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import type { Api } from './route.ts'
-
-/** The id that a caller has chosen for a new run. Those of schedules and of runs for failures are not for callers. */
-export function checkChosenId(id: unknown, checks: Checks): asserts id is string | undefined {
-  if (id === undefined) return
-  checks.check('$.id', () => checkRunId(id))
-  checks.require(
-    '$.id',
-    typeof id !== 'string' || !isReserved(id),
-    'begins with what is reserved for schedules (schedule.) and for runs that are started for a failure (failure~); choose another id',
-  )
-}
 
 /**
  * Starts a run under a chosen id. Ids are one namespace, so a token for some workflows must not take one that a run of

@@ -3,7 +3,7 @@ import { HttpProblem } from './problem.ts'
 const FORM = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i
 const URL_ENCODED = /^application\/x-www-form-urlencoded/i
 
-/** What curl sends when nobody told it otherwise says it is a form; JSON begins with what no form can begin with. */
+/** What curl sends unless a type is given says it is a form; JSON begins with what no form can begin with. */
 export function isForm(body: Uint8Array, type: string | undefined): boolean {
   if (type === undefined || !FORM.test(type)) return false
   return !(URL_ENCODED.test(type) && (body.length === 0 || JSON_BEGINS.has(body[0]!)))
@@ -47,6 +47,7 @@ const separators = (body: Uint8Array): number =>
 function tooMuch(): HttpProblem {
   return new HttpProblem(
     'too-large',
-    `a form may have at most ${MOST_FIELDS} fields and ${MOST_BYTES} bytes; nothing was written. Send less, or a link to it`,
+    `a form may have at most ${MOST_FIELDS} fields and ${MOST_BYTES} bytes; nothing was written. ` +
+      `Send less, or a link to it`,
   )
 }

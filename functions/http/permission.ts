@@ -26,7 +26,8 @@ export async function letIn(
   if (!(await isAllowed(c, route, api, caller)))
     throw new HttpProblem(
       'forbidden',
-      `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and types reach that far`,
+      `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and ` +
+        `types reach that far`,
     )
   c.set(WORKFLOWS, caller.workflows)
 }
@@ -49,7 +50,7 @@ async function workflowOf(c: Context, route: Route, { client }: Api): Promise<st
   if (path === '/runs' || path === '/incidents') return c.req.query('workflow')
   const run = askedRun(c, route)
   if (run !== undefined) return isRunId(run) ? (await client.world.store.state(run))?.workflow : undefined
-  // A definition may call any other workflow, so who is bound to some may look at theirs and change none.
+  // A definition may call any other workflow, so a token that is bound to some may look at theirs and change none.
   if (path === '/definitions/{name}' && c.req.method !== 'GET') return undefined
   if (path.startsWith('/workflows/{name}') || path === '/definitions/{name}') return c.req.param('name')
   return undefined

@@ -38,7 +38,7 @@ const UNAVAILABLE = new Set([
 /** SQLITE_BUSY and SQLITE_LOCKED: another process holds the file. */
 const SQLITE_BUSY = new Set([5, 6])
 
-/** The problem that a thrown error stands for; undefined for one that nobody expected. */
+/** The problem that a thrown error stands for; undefined for an error that is not about the request. */
 export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error
   if (error instanceof MisfitError)

@@ -1,5 +1,6 @@
 import { listed } from '../../sdk/base/problem.ts'
-import { PROBLEM_BASE, type ProblemJson } from '../../sdk/http-client/wire.ts'
+import type { ProblemJson } from '../../sdk/http-api/errors.ts'
+import { PROBLEM_BASE } from '../../sdk/http-api/terms.ts'
 import type { ErrorRecord, Problem } from '../../sdk/index.ts'
 
 /** Every kind of refusal. The key is part of the `type` URI, so it never changes once released. */

@@ -2,11 +2,13 @@ import type { Context } from 'hono'
 import type { Json } from '../../sdk/base/json.ts'
 import { ERROR } from '../../sdk/base/values.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
+import type { Shape } from '../../sdk/http-api/kit.ts'
 import type { Client, RunView } from '../../sdk/index.ts'
 import type { Clock } from '../../sdk/ports/world.ts'
 import type { TokenScope } from '../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../sdk/tasks/workers.ts'
 import type { ProblemKind } from './problem.ts'
+import type { Body, Query } from './request.ts'
 import { withoutStacks } from './without-stacks.ts'
 
 /** What the handlers for workers work with. */
@@ -22,7 +24,7 @@ export interface Api extends WorkerApi {
   client: Client
   bodyLimit: number
   exposeStacks: boolean
-  openapi: () => object
+  openapi: () => Promise<object>
   /** Where the lines that a run has logged can be read, where there is such a place. */
   logsOf?: (run: RunView) => string
   /** What `POST /events` knows by name. */
@@ -31,24 +33,34 @@ export interface Api extends WorkerApi {
 
 export type JsonSchema = Record<string, unknown>
 
-/** One entry of the table that mounts the handlers and writes the OpenAPI document, so that the two cannot differ. */
+type Shapes = typeof import('../../sdk/http-api/index.ts')
+/** A shape of an answer. Named and not imported: the shapes are loaded where something is checked by them. */
+export type ShapeName = { [K in keyof Shapes]: Shapes[K] extends Shape ? K : never }[keyof Shapes]
+
+/**
+ * One entry of the table that mounts the handlers and writes the OpenAPI document, so that the two cannot
+ * differ.
+ */
 export interface Route<A = Api> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** As OpenAPI writes it: `/runs/{id}`. */
   path: `/${string}`
   operationId: string
-  /** The scope that a token has to have; `everything` is for those who are not let in by a scope. */
+  /** The scope that a token has to have; `everything` is for callers that no scope lets in. */
   needs: TokenScope | 'everything'
   summary: string
-  query?: Record<string, { description: string; schema?: JsonSchema }>
-  body?: JsonSchema
+  query?: Query<unknown>
+  /** `anything`: JSON of any shape, a signal's payload for example. */
+  body?: Body<unknown> | 'anything'
   /** What else than JSON it takes. */
   alsoTakes?: readonly string[]
   /** Takes an `Idempotency-Key` header. */
   takesKey?: true
-  /** `type`: the content's, where it is not JSON. */
-  responses: Record<number, { description: string; schema?: JsonSchema; type?: string }>
+  /** `shape`: of the JSON, or the shapes that it may have. `type`: of content that is not JSON. */
+  responses: Record<number, { description: string; shape?: ShapeName | readonly ShapeName[]; type?: string }>
   problems: ProblemKind[]
+  /** Statuses whose answer is a page where people ask by a form. */
+  pages?: readonly number[]
   /** Answered without authorization. */
   isOpen?: true
   /** So is this, and on AWS too, where all else is behind the authorizer: what is in the path is proof enough. */

@@ -1,7 +1,10 @@
 import type { Json } from '../../sdk/base/json.ts'
 import { ERROR, PLAIN } from '../../sdk/base/values.ts'
 
-/** The errors among values, which are to keep to themselves where in the code they come from. What an object of the user's says stays. */
+/**
+ * The errors among values, which are to keep to themselves where in the code they come from. What an object
+ * of the user's says stays.
+ */
 export function withoutStacks(json: Json): Json {
   if (typeof json !== 'object' || json === null) return json
   if (Array.isArray(json)) return json.map(withoutStacks)

@@ -1,10 +1,10 @@
+import { errorToJson } from '../../sdk/http-api/encode.ts'
 import type { Local } from '../../sdk/local.ts'
 import { WorkerDirectory } from '../../sdk/tasks/directory.ts'
-import { ref } from '../http/openapi-schemas.ts'
+import { queryOf } from '../http/request.ts'
 import type { Route } from '../http/route.ts'
 import { jsonWithPayloads } from '../http/route.ts'
 import { postEvent } from '../http/routes/events.ts'
-import { errorToJson } from '../http/run-json.ts'
 import { replayOf } from './replay.ts'
 
 /**
@@ -27,7 +27,6 @@ const changes = ({ world }: Local): Route => ({
     200: {
       description: 'Server-sent events: `runs`, with their ids; `all`, where it may be any run.',
       type: 'text/event-stream',
-      schema: { type: 'string' },
     },
   },
   problems: [],
@@ -72,6 +71,8 @@ function streamOf(world: Local['world'], signal: AbortSignal): ReadableStream<Ui
   })
 }
 
+const ReplayQuery = queryOf(() => import('../../sdk/http-api/run-reading.ts'), 'ReplayQuery')
+
 const replay: Route = {
   method: 'GET',
   path: '/runs/{id}/replay',
@@ -81,8 +82,8 @@ const replay: Route = {
   summary:
     'Where the code of a run stood at an event of its history: takes the code of today through it, and does ' +
     'nothing. Only the local server has it.',
-  query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
-  responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },
+  query: ReplayQuery,
+  responses: { 200: { description: 'What it had called by then, and where.', shape: 'Replayed' } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow'],
   async handle(c, api) {
     const { ended, ...rest } = await replayOf(api.client, c.req.param('id')!, c.req.query('upTo'))
@@ -104,7 +105,7 @@ const metrics = (local: Local): Route => ({
   operationId: 'metrics',
   needs: 'read',
   summary: 'Figures for Prometheus. Only the local server has it: on AWS they are in CloudWatch.',
-  responses: { 200: { description: 'Its text format.', type: 'text/plain', schema: { type: 'string' } } },
+  responses: { 200: { description: 'Its text format.', type: 'text/plain' } },
   problems: [],
   async handle() {
     const { store, clock } = local.world

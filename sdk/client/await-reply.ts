@@ -31,7 +31,7 @@ function missing(runId: string): never {
   throw notFound(runId)
 }
 
-/** A runner that died behind its last frame may have told nobody; its journal says it all the same. */
+/** A runner that died behind its last frame may not have sent the reply; its journal has it all the same. */
 async function lastWord({ store }: World, runId: string, messageId: string): Promise<Reply | undefined> {
   const ofStore = readings.get(store) ?? new Map<string, Promise<Map<string, Reply>>>()
   readings.set(store, ofStore)

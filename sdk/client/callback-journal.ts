@@ -25,7 +25,7 @@ export function openingOf(events: readonly JournalEvent[], op: string): Created 
   return events.findLast((event): event is Created => event.type === 'callback.created' && event.id === op)
 }
 
-/** When nobody may settle it any more; undefined also while an operator's request to open it anew is under way. */
+/** When it can no longer be settled; undefined also while an operator's request to open it anew is under way. */
 export function deadlineOf(events: readonly JournalEvent[], op: string): number | undefined {
   const last = events.findLast(
     (event) =>

@@ -8,7 +8,7 @@ import {
   UnknownWorkflowError,
 } from '../base/errors.ts'
 import type { Frame, JournalEvent } from '../base/events.ts'
-import { validate } from '../base/schema.ts'
+import { jsonSchemaOf, validate } from '../base/schema.ts'
 import { decode, encode } from '../base/values.ts'
 import { beat } from '../engine/callback-heartbeat.ts'
 import { type CallbackAddress, callbackToken, callbackUrl, readCallbackToken } from '../engine/callback-token.ts'
@@ -32,7 +32,7 @@ import {
 import { RAW_REQUEST } from './raw-request.ts'
 import { recordOf } from './retrying.ts'
 
-/** What somebody outside is asked. */
+/** What a party outside is asked. */
 export interface Asked {
   runId: string
   workflow: string
@@ -44,7 +44,7 @@ export interface Asked {
   terms(): Promise<Pick<CallbackRequest, 'schema' | 'question'> | undefined>
 }
 
-/** What a run waits for outside. Whoever has the token may answer. */
+/** What a run waits for outside. The holder of the token may answer. */
 export interface OpenCallback {
   /** Scopes included. */
   name: string
@@ -52,6 +52,10 @@ export interface OpenCallback {
   url: string
   /** When it is too late. */
   until?: number
+  /** What people are asked, where the code is known here. */
+  question?: string
+  /** A JSON Schema of the answer, where the code is known here and its schema can be described. */
+  schema?: Record<string, unknown>
 }
 
 /** `isRepeat`: it may have been sent before; then the same again is no conflict. */
@@ -66,7 +70,10 @@ interface Found {
   asked: Asked
 }
 
-/** Settles what runs wait for outside. Whoever is too late, or sends what does not fit, hears so, and nothing is written. */
+/**
+ * Settles what runs wait for outside. An answer that is late, or does not fit, is refused, and nothing is
+ * written.
+ */
 export class Callbacks {
   private readonly world: World
   private readonly workflows: WorkflowSource
@@ -81,7 +88,7 @@ export class Callbacks {
     const run = await recordOf(this.world, runId)
     const events = eventsOf(run, await this.world.store.frames(runId))
     const names = new Set(events.flatMap((event) => (event.type === 'callback.created' ? [event.id] : [])))
-    return [...names].flatMap((name) => {
+    const open = [...names].flatMap((name) => {
       const token = callbackToken(run, name)
       try {
         this.refuseLate(run, readCallbackToken(token), events)
@@ -99,6 +106,19 @@ export class Callbacks {
         },
       ]
     })
+    return Promise.all(open.map(async (callback) => ({ ...callback, ...(await this.termsOf(callback.token)) })))
+  }
+
+  /** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
+  private async termsOf(token: string): Promise<Pick<OpenCallback, 'question' | 'schema'>> {
+    try {
+      const asked = await this.look(token)
+      const terms = asked.isRaw ? undefined : await asked.terms()
+      const schema = jsonSchemaOf(terms?.schema)
+      return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
+    } catch {
+      return {}
+    }
   }
 
   /** What is asked, while it can be answered. Changes nothing. */
@@ -126,7 +146,7 @@ export class Callbacks {
       this.refuseLate(run, address, events)
       await refuseMisfit(asked, created, message)
     }
-    // Also if it is there already: whoever sent it first may have died before the run could hear of it (I6).
+    // Also if it is there already: its first sender may have died before the run could hear of it (I6).
     const { outcome, wakes } = await this.world.store.deliver(run.id, message)
     await this.world.wakeups.send(wakes)
     if (outcome === 'accepted' || waitsAlike) return
@@ -142,7 +162,7 @@ export class Callbacks {
     throw settledBefore()
   }
 
-  /** A sign of life. It is noted, not journaled, and wakes nobody: the run looks for it when it is due. */
+  /** A sign of life. It is noted, not journaled, and wakes no run: the run looks for it when it is due. */
   async heartbeat(token: string): Promise<void> {
     const { address, run, events, created } = await this.find(token)
     this.refuseLate(run, address, events)
@@ -159,7 +179,8 @@ export class Callbacks {
     const run = await this.world.store.get(address.runId)
     if (!run || !address.isFrom(run))
       throw new RunNotFoundError(
-        'no run waits for this callback: its token was changed on the way, or its run is gone. Use the token exactly as it was handed out',
+        'no run waits for this callback: its token was changed on the way, or its run is gone. Use ' +
+          'the token exactly as it was handed out',
       )
     const frames = await this.world.store.frames(run.id)
     const events = eventsOf(run, frames)
@@ -176,7 +197,10 @@ export class Callbacks {
     return { address, run, events, created, asked }
   }
 
-  /** Schema and question are in the code, so the code is asked: it is taken through the journal, up to where it waits. */
+  /**
+   * Schema and question are in the code, so the code is asked: it is taken through the journal, up to where
+   * it waits.
+   */
   private async askTheCode(run: RunRecord, frames: readonly Frame[], op: string): Promise<CallbackRequest | undefined> {
     const workflow = await this.findWorkflow(run)
     if (!workflow) return undefined
@@ -222,7 +246,7 @@ export class Callbacks {
   }
 }
 
-/** Who is too late hears that, whatever is wrong with what was sent. */
+/** A late answer is refused as late, whatever else is wrong with it. */
 async function readOr(read: () => Answer | Promise<Answer>, refuseLate: () => void): Promise<Answer> {
   try {
     return await read()
@@ -249,7 +273,8 @@ function toMessage(answer: Answer, { generation, opId: op }: CallbackAddress, id
 
 async function refuseMisfit(asked: Asked, created: Created | undefined, message: SettledCallback): Promise<void> {
   if (message.kind !== 'callback' || !(created?.checked || created?.raw)) return
-  // A process that does not have the code leaves the question to the one that has: there, what does not fit is set aside.
+  // A process that does not have the code leaves the question to the one that has: there, what does not fit
+  // is set aside.
   const schema = created.raw ? RAW_REQUEST : (await asked.terms())?.schema
   const checked = await validate(schema, decode(message.result))
   if (!checked.ok)
@@ -260,14 +285,16 @@ async function refuseMisfit(asked: Asked, created: Created | undefined, message:
   refuseUnstorable(checked.value, message.op)
 }
 
-/** The run would set it aside and wait on, and nobody would hear of it but the history. */
+/** The run would set it aside and wait on, and only its history would tell. */
 function refuseUnstorable(made: unknown, op: string): void {
   try {
     encode(made, 'it')
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     throw new MisfitError(
-      `the result fits callback '${op}', but what its schema makes of it cannot be stored; the run waits on. Let the schema make what can be stored, and make the rest of it in the workflow, after the callback's promise`,
+      `the result fits callback '${op}', but what its schema makes of it cannot be stored; the run ` +
+        `waits on. Let the schema make what can be stored, and make the rest of it in the workflow, ` +
+        `after the callback's promise`,
       error.problems,
     )
   }

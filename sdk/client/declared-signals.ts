@@ -12,8 +12,9 @@ interface Sent {
 }
 
 /**
- * Where the code says what it waits for, nothing else is taken, and nothing that does not fit. The code of stored definitions, and what is not deployed here, does not
- * say. A schema that needs time to look is asked when the run takes it.
+ * Where the code says what it waits for, nothing else is taken, and nothing that does not fit. The code of
+ * stored definitions, and what is not deployed here, does not say. A schema that needs time to look is asked
+ * when the run takes it.
  */
 export function refuseUndeclared(
   registry: Registry,

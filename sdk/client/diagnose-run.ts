@@ -29,7 +29,7 @@ export async function explain(client: Client, runId: string): Promise<Why> {
   )
 }
 
-/** Whoever was promised a start by a rate is held back then all the same where it is paused. */
+/** A run that a rate has promised its start is held back then all the same where it is paused. */
 async function withPause({ limits }: Client, run: RunView): Promise<RunView> {
   const { runId, workflow, queue } = run
   if (run.status !== 'pending' || !queue) return run

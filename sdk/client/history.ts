@@ -64,8 +64,8 @@ function startOf({ startedAt, workflow, version, input, parsed }: RunRecord): Hi
 }
 
 /**
- * What a replay of a history gives the code, as the runner does: what the schema made of the input then. Histories that were recorded
- * before they said so have only what came, and the schema is asked again.
+ * What a replay of a history gives the code, as the runner does: what the schema made of the input then.
+ * Histories that were recorded before they said so have only what came, and the schema is asked again.
  */
 export function inputAsRecorded({ input, parsed }: RunStarted): Pick<RunRecord, 'input' | 'parsed' | 'reparse'> {
   return parsed === undefined ? { input, reparse: true } : { input, parsed }
@@ -74,10 +74,14 @@ export function inputAsRecorded({ input, parsed }: RunStarted): Pick<RunRecord, 
 /** One line of it; undefined where there is none of that place. */
 export async function eventAt(world: World, run: RunRecord, n: string): Promise<HistoryEvent | undefined> {
   if (n === START) return startOf(run)
+  if (!PLACE.test(n)) return undefined
   const [frame, index] = placeOf(n)
   const behind = await historyOf(world, run, { after: `${frame}.${index - 1}` })
   return behind.find((event) => event.n === n)
 }
+
+/** Of an event; -1 stands for the place before the first of a frame. */
+const PLACE = /^\d{1,9}\.\d{1,9}$/
 
 function placeOf(n: string): [frame: number, index: number] {
   const [, frame, index] = /^(\d{1,9})\.(-1|\d{1,9})$/.exec(n) ?? []

@@ -1,7 +1,7 @@
 import type { Schema } from '../base/schema.ts'
 import type { RawRequest } from '../context.ts'
 
-/** By hand, so that whoever has no raw callbacks loads nothing for them. */
+/** By hand, so that code without raw callbacks loads nothing for them. */
 export const RAW_REQUEST: Schema<unknown, RawRequest> = {
   '~standard': {
     version: 1,

@@ -26,7 +26,8 @@ export function contentOf({ result, error }: Reply, { runId, request }: Question
 
 export function tooLate({ runId, request, idempotencyKey }: Question): TimeoutError {
   return new TimeoutError(
-    `run '${runId}' has not replied to request '${request}' in time, and may still do so. To wait on, ask again with the idempotency key '${idempotencyKey}'`,
+    `run '${runId}' has not replied to request '${request}' in time, and may still do so. To wait ` +
+      `on, ask again with the idempotency key '${idempotencyKey}'`,
   )
 }
 
@@ -36,6 +37,8 @@ export function neverSaid({ runId, request }: Question, status: EndStatus): Conf
 
 export function isStuck({ runId, request, idempotencyKey }: Question): ConflictError {
   return new ConflictError(
-    `run '${runId}' is stuck, so nobody can say when it replies to request '${request}'. The request is kept: look at the run's error, mend it and retry the run, then ask again with the idempotency key '${idempotencyKey}'`,
+    `run '${runId}' is stuck, so nobody can say when it replies to request '${request}'. The ` +
+      `request is kept: look at the run's error, mend it and retry the run, then ask again with the ` +
+      `idempotency key '${idempotencyKey}'`,
   )
 }

@@ -9,7 +9,10 @@ import type { RepeatOptions } from './client.ts'
 import { recordOf } from './retrying.ts'
 
 export type RerunOptions = {
-  /** The first step that is done again; what came before it is taken over. Without it, the run begins at its beginning. */
+  /**
+   * The first step that is done again; what came before it is taken over. Without it, the run begins at its
+   * beginning.
+   */
   from?: string
   id?: string
   /** Take over results that the run has undone since (ctx.compensate). Otherwise such a rerun is refused. */
@@ -62,7 +65,8 @@ export async function rerun(
 function inheritsUndone(runId: string, from: string, { by, inherited }: UndoneWork): string {
   const results = inherited.slice(0, NAMED).join(', ') + (inherited.length > NAMED ? ', …' : '')
   return (
-    `run '${runId}' has undone its steps (${by.slice(0, NAMED).join(', ')}), and a rerun from '${from}' would take over the results of ${results} ` +
+    `run '${runId}' has undone its steps (${by.slice(0, NAMED).join(', ')}), ` +
+    `and a rerun from '${from}' would take over the results of ${results} ` +
     'as if they still stood; rerun it from the beginning, or accept that with inheritUndone (--inherit-undone)'
   )
 }

@@ -17,7 +17,7 @@ export async function retry(world: Needs, runId: string, options: RepeatOptions)
     .filter(({ seq }) => seq > run.baseSeq)
     .flatMap((frame) => frame.events)
   const last = events.at(-1)
-  // Whoever asked before died between the journal and the run: what was asked for is carried through.
+  // An earlier request died between the journal and the run: what it asked for is carried through.
   if (run.status === 'failed' && last?.type === 'run.retried') return revive(world, runId, last, key)
   if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
   if (run.status !== 'failed' && key !== undefined && (await world.documents.get(REVIVED, revivalOf(runId, key))))
@@ -36,12 +36,15 @@ export async function reviveStuck({ store, wakeups }: Needs, runId: string): Pro
   await wakeups.send(wakes)
 }
 
-/** What was stuck when it was retried under a key, and how often it had been taken up by then: its history does not tell. */
+/**
+ * What was stuck when it was retried under a key, and how often it had been taken up by then: its history
+ * does not tell.
+ */
 const REVIVED = 'revived'
 const REVIVED_MS = 30 * 86_400_000
 const revivalOf = (runId: string, key: string) => `${runId} ${key}`
 
-/** Under the same key again only if nobody has taken it up since: then whoever asked before may have died too early. */
+/** Under the same key again only if no runner has claimed it since: the earlier request may have died too early. */
 async function reviveStuckOnce(world: Needs, { id, epoch }: RunRecord, key: string): Promise<void> {
   const { documents, clock } = world
   const known = await documents.get(REVIVED, revivalOf(id, key))
@@ -63,11 +66,14 @@ async function revive(
     revived ||
     (key !== undefined &&
       (await journalHas(world, runId, (other) => other.type === 'run.retried' && other.key === key)))
-  if (!isDone) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
+  if (!isDone) throw new ConflictError(`run '${runId}' was changed by another request meanwhile; look again`)
   await world.wakeups.send(wakes)
 }
 
-/** Why `retry` would refuse a failed run, its children included; undefined where it can go on. Nothing is written. */
+/**
+ * Why `retry` would refuse a failed run, its children included; undefined where it can go on. Nothing is
+ * written.
+ */
 export async function whyNotRetried(world: Needs, runId: string): Promise<Refusal | undefined> {
   const run = await recordOf(world, runId)
   if (run.status !== 'failed') return undefined
@@ -96,14 +102,19 @@ async function retryChild(world: Needs, parentId: string, runId: string, options
 const isOwnFailure = (parentId: string, child: RunRecord | undefined): boolean =>
   child?.parent?.runId === parentId && child.status === 'failed'
 
-/** A child that goes on by itself, or has completed, is no obstacle: its parent will hear of its end, or has only to ask. */
+/**
+ * A child that goes on by itself, or has completed, is no obstacle: its parent will hear of its end, or has
+ * only to ask.
+ */
 function refusalOfChild(parentId: string, runId: string, child: RunRecord | undefined): Refusal | undefined {
   // Another run under the id that the child was to have.
   if (child && child.parent?.runId !== parentId) return undefined
   if (child && (!hasEnded(child.status) || child.status === 'completed' || child.status === 'failed')) return undefined
   const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
   return {
-    refusal: `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; rerun '${parentId}'`,
+    refusal:
+      `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; rerun ` +
+      `'${parentId}'`,
     why: WITH_A_CHILD,
   }
 }

@@ -1,6 +1,9 @@
 import type { World } from '../ports/world.ts'
 
-/** When the run may have changed, or the time is up. Begin before you read, or a change between the two is missed. */
+/**
+ * When the run may have changed, or the time is up. Begin before you read, or a change between the two is
+ * missed.
+ */
 export function nextChange({ store, clock }: World, runId: string, until: number): Change {
   return next(clock, until, (onChange) => store.watch(runId, onChange))
 }

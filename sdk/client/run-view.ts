@@ -33,12 +33,12 @@ function shownOf({
     ...(stored && { error: error as ErrorRecord }),
     ...(stuckAt !== undefined && { stuckAt }),
   }
-  // What it waited for is on record until it is given up again, and nobody's business meanwhile.
+  // What it waited for stays on record while it runs or queues, and says nothing about it then.
   if (view.status === 'running' || view.status === 'queued') delete view.waitingFor
   return view
 }
 
-/** Whoever is the first over a rate is in no line any more: it has been told when it starts. */
+/** The first run over a rate has left the queue: it has been told when it starts. */
 function promiseTo({
   status,
   startedAt,
@@ -71,11 +71,17 @@ export interface QueueView {
   place: Count
   /** When it is likely to start, where that can be told. */
   expectedAt?: number
-  /** Nobody is let in at present. */
+  /** Nothing is let in at present. */
   paused: boolean
-  /** What else is paused: everything, its workflow or the run itself. It is held back by that when its turn has come. */
+  /**
+   * What else is paused: everything, its workflow or the run itself. It is held back by that when its turn
+   * has come.
+   */
   pause?: PauseScope
-  /** What is stored of the limiter and cannot be read, document by document. The run waits until somebody puts it right or drops it. */
+  /**
+   * What is stored of the limiter and cannot be read, document by document. The run waits until an operator
+   * puts it right or drops it.
+   */
   unreadable?: string[]
 }
 
@@ -88,7 +94,7 @@ export async function queueOf(limits: Limits, run: RunRecord): Promise<QueueView
   return { limit, ...(key !== undefined && !isPause(limit) && { key }), ...at }
 }
 
-/** A signal that nobody waits for may be one whose name was misspelt. */
+/** A signal that the run does not wait for may be one whose name was misspelt. */
 export async function keptSignals({ store }: World, runId: string): Promise<Record<string, number> | undefined> {
   const kept = new Map<string, number>()
   const { messages } = await store.inbox(runId)

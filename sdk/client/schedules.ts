@@ -6,7 +6,9 @@ import { nextTime, type Plan } from '../scheduling/plan.ts'
 import { type ScheduleRecord, ScheduleRecords } from '../scheduling/records.ts'
 import { type ScheduleState, stateOf } from '../scheduling/state.ts'
 import { ScheduleSync } from '../scheduling/sync.ts'
-import type { Client, RepeatOptions } from './client.ts'
+import type { Client } from './client.ts'
+import type { RepeatOptions } from './options.ts'
+import type { ScheduleClient } from './workflow-client.ts'
 
 /** What can be seen of a schedule from outside. */
 export interface ScheduleView extends Omit<Plan, 'input'> {
@@ -21,28 +23,21 @@ export interface ScheduleView extends Omit<Plan, 'input'> {
   lastError?: { at?: number; message: string }
 }
 
-/** What steers schedules over HTTP. */
-export interface RemoteSchedules {
-  listSchedules(): Promise<ScheduleView[]>
-  pauseSchedule(name: string, options?: RepeatOptions): Promise<void>
-  resumeSchedule(name: string, options?: RepeatOptions): Promise<void>
-  triggerSchedule(name: string, options?: RepeatOptions): Promise<void>
-}
-
 /** Lists and steers schedules with either client, and brings those in the store in line with those in the code. */
 export class Schedules {
-  private readonly client: Client | RemoteSchedules
+  private readonly client: ScheduleClient
 
-  constructor(client: Client | RemoteSchedules) {
+  constructor(client: ScheduleClient) {
     this.client = client
   }
 
   /**
-   * Starts schedules that are new, or whose run has ended; tells others of a new plan; and ends those that the code no longer has.
-   * Rejects with an AggregateError that names those that could not be brought in line, once all others were.
+   * Starts schedules that are new, or whose run has ended; tells others of a new plan; and ends those that
+   * the code no longer has. Rejects with an AggregateError that names those that could not be brought in
+   * line, once all others were.
    */
   async sync(schedules: readonly Schedule[]): Promise<void> {
-    if (isRemote(this.client))
+    if (!isInProcess(this.client))
       throw new InvalidInputError(
         'schedules are taken up by the process that has their code; over HTTP they can be listed and steered',
       )
@@ -50,35 +45,36 @@ export class Schedules {
   }
 
   /** By name. */
-  async list(): Promise<ScheduleView[]> {
-    if (isRemote(this.client)) return this.client.listSchedules()
-    const { store, clock } = this.client.world
-    const records = await new ScheduleRecords(this.client.world).active()
-    return Promise.all(records.map(async (record) => toView(record, await store.get(record.runId), clock.now())))
+  list(): Promise<ScheduleView[]> {
+    return this.client.listSchedules()
   }
 
-  async pause(name: string, options?: RepeatOptions): Promise<void> {
-    if (isRemote(this.client)) return this.client.pauseSchedule(name, options)
-    await command(this.client, name, 'pause', options)
+  pause(name: string, options?: RepeatOptions): Promise<void> {
+    return this.client.pauseSchedule(name, options)
   }
 
-  async resume(name: string, options?: RepeatOptions): Promise<void> {
-    if (isRemote(this.client)) return this.client.resumeSchedule(name, options)
-    await command(this.client, name, 'resume', options)
+  resume(name: string, options?: RepeatOptions): Promise<void> {
+    return this.client.resumeSchedule(name, options)
   }
 
   /** Starts a run now, whatever the plan says. */
-  async trigger(name: string, options?: RepeatOptions): Promise<void> {
-    if (isRemote(this.client)) return this.client.triggerSchedule(name, options)
-    await command(this.client, name, 'trigger', options)
+  trigger(name: string, options?: RepeatOptions): Promise<void> {
+    return this.client.triggerSchedule(name, options)
   }
 }
 
-function isRemote(client: Client | RemoteSchedules): client is RemoteSchedules {
-  return 'listSchedules' in client
+function isInProcess(client: ScheduleClient): client is Client {
+  return 'world' in client
 }
 
-async function command(
+export async function listSchedules({ world }: Client): Promise<ScheduleView[]> {
+  const records = await new ScheduleRecords(world).active()
+  return Promise.all(
+    records.map(async (record) => toView(record, await world.store.get(record.runId), world.clock.now())),
+  )
+}
+
+export async function steerSchedule(
   client: Client,
   name: string,
   action: 'pause' | 'resume' | 'trigger',
@@ -93,7 +89,8 @@ async function command(
   await client.signal(record.runId, control, { action }, options).catch((error: unknown) => {
     if (!(error instanceof RunNotFoundError || error instanceof ConflictError)) throw error
     throw new ConflictError(
-      `schedule '${name}' cannot be steered now: ${error.message}. The next sync starts another run for it; try again then`,
+      `schedule '${name}' cannot be steered now: ${error.message}. The next sync starts another run ` +
+        `for it; try again then`,
     )
   })
 }

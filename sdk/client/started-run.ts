@@ -3,13 +3,17 @@ import { canonicalJson } from '../base/json.ts'
 import type { Giving } from '../base/storable.ts'
 import type { NewRun, RunRecord, RunStatus } from '../ports/run.ts'
 import type { RunRequest, Signal } from '../workflow.ts'
-import type { AskOptions, Client, RepeatOptions } from './client.ts'
 import type { HistoryEvent } from './history.ts'
+import type { AskOptions, RepeatOptions } from './options.ts'
+import type { WorkflowClient } from './workflow-client.ts'
 
 /** What of a client a started run needs: whether it is in this process or behind HTTP is all the same. */
-type RunClient = Pick<Client, 'result' | 'signal' | 'ask' | 'cancel' | 'history'>
+type RunClient = Pick<WorkflowClient, 'result' | 'signal' | 'ask' | 'cancel' | 'history'>
 
-/** What `start` gives: the run as it stood then, and what is done with a run most often. For everything else there is its `runId`. */
+/**
+ * What `start` gives: the run as it stood then, and what is done with a run most often. For everything else
+ * there is its `runId`.
+ */
 export class StartedRun<O = unknown> {
   readonly runId: string
   /** When it was started. `client.get` knows how it stands now. */
@@ -26,7 +30,10 @@ export class StartedRun<O = unknown> {
     this.created = created
   }
 
-  /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
+  /**
+   * The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError
+   * when it takes too long.
+   */
   result(options?: { timeout?: Duration }): Promise<O> {
     return this.#client.result<O>(this.runId, options)
   }
@@ -57,7 +64,10 @@ export class StartedRun<O = unknown> {
   }
 }
 
-/** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
+/**
+ * A run that has continued as new has the input of its last generation, and the first is not stored any more:
+ * its id has to do.
+ */
 export function isSameStart(existing: RunRecord, run: NewRun): boolean {
   return (
     existing.workflow === run.workflow &&

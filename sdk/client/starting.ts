@@ -19,7 +19,7 @@ export interface Prepared {
   start?: NewStart
 }
 
-/** How a run comes into being: accepted, made, and somebody told. */
+/** How a run comes into being: accepted, stored, and handed to a runner. */
 export class Starting {
   private readonly world: World
   private readonly source: Client['definitions']
@@ -39,7 +39,7 @@ export class Starting {
       : { definition, run }
   }
 
-  /** `until`: how long somebody waits for its end. */
+  /** `until`: how long the caller waits for its end. */
   async launch(
     { definition, run, start }: Prepared,
     until?: number,
@@ -53,7 +53,8 @@ export class Starting {
     const isOfItsKey = run.admission?.onConflict === 'skip' && existing.id !== run.id
     if (!created && !isOfItsKey && !isSameStart(existing, run)) {
       throw new ConflictError(
-        `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
+        `run '${run.id}' exists already, with another input or of another workflow; choose another ` +
+          `id, or start it with the same input to get that run`,
       )
     }
     return {
@@ -75,14 +76,17 @@ export class Starting {
     return { runId, created, handedOver: handing?.over }
   }
 
-  /** Somebody waits for the run, so it need not stand in line. The queue stays the net under it: a message that comes a little later. */
+  /**
+   * The caller waits for the run, so it is handed to a runner directly. The queue is the net under that: its
+   * message comes later.
+   */
   private handOver([wake]: Wake[], until: number): { net: Promise<void>; over: Promise<void> } | undefined {
     const { wakeups, clock } = this.world
     const now = clock.now()
     if (!wakeups.handOver || !wake || wake.at > now) return undefined
     const enough = AbortSignal.timeout(Math.max(1, Math.min(until - now, LONGEST_HAND_OVER_MS)))
     const over = wakeups.handOver(wake, enough).catch(() => (enough.aborted ? undefined : wakeups.send([wake])))
-    // Nobody may be waiting for it any more.
+    // The caller may have stopped waiting for it.
     over.catch(() => {})
     return { net: wakeups.send([{ ...wake, at: now + NET_MS }]), over }
   }
@@ -93,7 +97,8 @@ export class Starting {
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
     if (definition.options.singleton && (startAt !== undefined || delay !== undefined))
       throw new InvalidInputError(
-        `workflow '${definition.name}' is a singleton: whether it is started is decided when it is asked for, so it takes no startAt and no delay`,
+        `workflow '${definition.name}' is a singleton: whether it is started is decided when it is ` +
+          `asked for, so it takes no startAt and no delay`,
       )
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
     const accepted = await accept(definition.options.input, input, `the input of workflow '${definition.name}'`)
@@ -136,12 +141,13 @@ function oneOfMany(
 ): Promise<NewStart> {
   if (id !== undefined || startAt !== undefined || delay !== undefined)
     throw new InvalidInputError(
-      `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
+      `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of ` +
+        `them can choose its id or its time; an idempotencyKey tells a repeated start`,
     )
   return newStart(definition, run, idempotencyKey, newId)
 }
 
 /** How long after the run was handed over the queue has its own word on it. */
 const NET_MS = 5_000
-/** Nobody's HTTP request takes longer. */
+/** No HTTP request takes longer. */
 const LONGEST_HAND_OVER_MS = 60_000

@@ -27,7 +27,10 @@ export interface Replayed {
   changed?: string
 }
 
-/** Takes today's code of a workflow through the history of a run, up to an event and no further. Nothing is done and nothing is written. */
+/**
+ * Takes today's code of a workflow through the history of a run, up to an event and no further. Nothing is
+ * done and nothing is written.
+ */
 export async function replayUpTo(
   workflow: AnyWorkflow,
   run: RunView,

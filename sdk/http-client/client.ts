@@ -1,6 +1,5 @@
-import { type Duration, milliseconds } from '../base/duration.ts'
-import { recordError } from '../base/error-records.ts'
-import type { Problem } from '../base/errors.ts'
+import type { Duration } from '../base/duration.ts'
+import { ConflictError, type Problem } from '../base/errors.ts'
 import { ownKey } from '../base/own-key.ts'
 import { validateOrThrow } from '../base/schema.ts'
 import type { Giving } from '../base/storable.ts'
@@ -9,136 +8,89 @@ import type { EraseTagged } from '../bulk/erase-tagged.ts'
 import type { IncidentFilter, Incidents } from '../bulk/incidents.ts'
 import type { Bulk, WouldSteer } from '../bulk/steer-many.ts'
 import type { OpenCallback } from '../client/callbacks.ts'
-import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client/client.ts'
 import type { HistoryEvent, HistoryOptions } from '../client/history.ts'
+import type { AskOptions, ListOptions, RepeatOptions, RunView, StartOptions } from '../client/options.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../client/output-of.ts'
-import { contentOf, tooLate } from '../client/reply-content.ts'
 import type { RerunOptions } from '../client/rerunning.ts'
-import type { RemoteSchedules, ScheduleView } from '../client/schedules.ts'
+import type { ScheduleView } from '../client/schedules.ts'
 import { StartedRun } from '../client/started-run.ts'
+import type { WorkflowClient } from '../client/workflow-client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import type { PauseScope, PauseView } from '../flow/pauses.ts'
-import { hasEnded, type RunStatus } from '../ports/run.ts'
+import type { PauseJson, PausesJson } from '../http-api/limits.ts'
+import type { IncidentsJson, WouldSteerJson } from '../http-api/many-runs.ts'
+import type { HistoryEventJson, HistoryPageJson, StepsJson, WhyJson } from '../http-api/run-details.ts'
+import type { CountsJson, RunJson, RunPageJson, StartedJson } from '../http-api/runs.ts'
+import type { AcceptedJson } from '../http-api/steering.ts'
+import { PROBLEM_BASE } from '../http-api/terms.ts'
+import type { RunStatus } from '../ports/run.ts'
 import type { RunCounts, RunPage } from '../ports/run-lists.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
-import { meantRunId } from '../views/as-written.ts'
-import { readTraceparent } from '../views/span-ids.ts'
 import type { Why } from '../views/why.ts'
-import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
+import type { RunRequest, Signal, Workflow } from '../workflow.ts'
+import { RemoteAdministration } from './administration.ts'
+import { RemoteCallbacks } from './callbacks.ts'
+import { RemoteDefinitions } from './definitions.ts'
 import { HttpError } from './errors.ts'
 import { RemoteLimits } from './limits.ts'
+import { pathOf, Requests, runPath, timeText } from './requests.ts'
 import { Transport, type TransportOptions } from './transport.ts'
+import { ask, launch, settledBy, startAndSettle, untilOf } from './waiting.ts'
 import {
-  callbackFromJson,
-  type DefinitionSummaryJson,
   eventFromJson,
-  type HistoryEventJson,
-  type HistoryPageJson,
-  type IncidentsJson,
   incidentFromJson,
-  type OpenCallbackJson,
-  type PauseJson,
-  PROBLEM_BASE,
   pauseFromJson,
-  type ReplyJson,
-  type RunJson,
-  type RunPageJson,
   runFromJson,
-  type SavedDefinitionJson,
-  type ScheduleJson,
-  type StepJson,
-  type StoredVersionJson,
-  scheduleFromJson,
   stepFromJson,
   summaryFromJson,
-  type TokenJson,
-  tokenFromJson,
-  type WhyJson,
-  type WorkerJson,
   whyFromJson,
 } from './wire.ts'
 
-/** One request is held this long at most; the server cuts at 25 s. */
-const POLL_MS = 20_000
-
 /**
- * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
- * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
+ * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an
+ * idempotency key, the caller's or one of its own, so that a request whose answer got lost is repeated
+ * without harm.
  */
-export class OverwinterClient
-  implements
-    Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits'>>,
-    RemoteSchedules
-{
-  private readonly transport: Transport
-  /** Limits while they are in use. */
+export class OverwinterClient implements WorkflowClient {
   readonly limits: RemoteLimits
+  private readonly requests: Requests
+  private readonly callbacks: RemoteCallbacks
+  private readonly definitions: RemoteDefinitions
+  private readonly administration: RemoteAdministration
 
   constructor(options: TransportOptions) {
-    this.transport = new Transport(options)
-    this.limits = new RemoteLimits(this.transport)
+    this.requests = new Requests(new Transport(options))
+    this.limits = new RemoteLimits(this.requests)
+    this.callbacks = new RemoteCallbacks(this.requests)
+    this.definitions = new RemoteDefinitions(this.requests)
+    this.administration = new RemoteAdministration(this.requests)
   }
 
   async start<I, O>(
     workflow: Workflow<I, O> | string,
     ...[input, options = {}]: Giving<I, StartOptions>
   ): Promise<StartedRun<O>> {
-    const { body, created } = await this.launch<{ runId: string; status: RunStatus }>(workflow, input, options, {})
+    const { body, created } = await launch<StartedJson>(this.requests, workflow, input, options)
     return new StartedRun<O>(this, { ...body, created })
   }
 
-  async startAndSettle<I, O>(
+  startAndSettle<I, O>(
     workflow: Workflow<I, O> | string,
-    ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
+    ...[input, options = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
-    const until =
-      timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, 'the timeout of a start')
-    // In one request: the server hands a run that somebody waits for straight to a runner.
-    const wait = Math.min(POLL_MS, until - Date.now())
-    const { body, created } = await this.launch<RunJson>(workflow, input, options, { wait: `${wait}ms` })
-    const run = runFromJson(body)
-    if (isSettled(run) || Date.now() >= until) return { run, created }
-    return {
-      run: await this.settled(run.runId, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }),
-      created,
-    }
-  }
-
-  private async launch<T>(
-    workflow: AnyWorkflow | string,
-    input: unknown,
-    { idempotencyKey, traceparent, ...options }: StartOptions,
-    query: Record<string, string>,
-  ): Promise<{ body: T; created: boolean }> {
-    const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
-    const kept = encode(input, `the input of workflow '${name}'`)
-    const path = `/workflows/${encodeURIComponent(name)}/runs`
-    const { status, body, attempts } = await this.transport.send<T>({
-      ...{
-        method: 'POST',
-        path,
-        query,
-        body: { ...options, input: kept, version },
-        idempotencyKey: idempotencyKey ?? ownKey(),
-      },
-      ...(readTraceparent(traceparent) && { traceparent }),
-    })
-    // Under a key that nobody else has, "started before" may mean by an earlier attempt of this call.
-    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined && attempts > 1
-    return { body, created: status === 201 || isOwnRepeat }
+    return startAndSettle(this.requests, workflow, input, options)
   }
 
   async get(runId: string): Promise<RunView> {
-    return runFromJson(await this.read<RunJson>(runPath(runId)))
+    return runFromJson(await this.requests.read<RunJson>(runPath(runId)))
   }
 
-  /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor. */
   async list(options: ListOptions = {}): Promise<RunPage> {
     const { from, to, limit, hidesInternal, ...filter } = options
-    const { runs, cursor } = await this.read<RunPageJson>('/runs', {
+    const { runs, cursor } = await this.requests.read<RunPageJson>('/runs', {
       ...filter,
       ...(hidesInternal && { internal: 'hide' }),
       from: timeText(from),
@@ -155,173 +107,47 @@ export class OverwinterClient
     return outputOf<O>(await this.settled(runId, options), workflow)
   }
 
-  async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
-    const until =
-      options.timeout === undefined
-        ? Number.POSITIVE_INFINITY
-        : Date.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
-    for (;;) {
-      const wait = Math.ceil(Math.min(POLL_MS, until - Date.now()))
-      const run = runFromJson(await this.read<RunJson>(runPath(runId), wait > 0 ? { wait: `${wait}ms` } : {}))
-      if (isSettled(run) || Date.now() >= until) return run
-    }
+  async settled(runId: string, { timeout }: { timeout?: Duration } = {}): Promise<RunView> {
+    return settledBy(this.requests, runId, untilOf(timeout, `the timeout for run '${runId}'`))
   }
 
-  /** Removes everything that is stored of a run that has ended. */
-  async erase(runId: string): Promise<void> {
-    await this.transport.send({ method: 'DELETE', path: runPath(runId) })
-  }
-
-  /** Starts a run that erases all runs with a tag; its result says how many there were. */
-  async eraseTagged(
-    tag: string,
-    options: Omit<EraseTagged, 'tag'> & RepeatOptions = {},
-  ): Promise<{ runId: string; status: RunStatus }> {
-    const { idempotencyKey = ownKey(), terminate, workflow } = options
-    const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
-    return (
-      await this.transport.send<{ runId: string; status: RunStatus }>({
-        method: 'DELETE',
-        path: '/runs',
-        query,
-        idempotencyKey,
-      })
-    ).body
-  }
-
-  /** What happened in the run since it began, or began anew. With `after`, only what came behind that event's `n`. */
   async history(runId: string, { after }: HistoryOptions = {}): Promise<HistoryEvent[]> {
     const events: HistoryEvent[] = []
     let cursor: string | undefined
     do {
-      const page = await this.read<HistoryPageJson>(
-        runPath(runId, '/history'),
-        cursor === undefined ? { after } : { cursor },
-      )
+      const query = cursor === undefined ? { after } : { cursor }
+      const page = await this.requests.read<HistoryPageJson>(runPath(runId, 'history'), query)
       events.push(...page.events.map(eventFromJson))
       cursor = page.cursor
     } while (cursor !== undefined)
     return events
   }
 
-  /** One line of the history, by its `n`; undefined where there is none. */
   async event(runId: string, n: string): Promise<HistoryEvent | undefined> {
     try {
-      return eventFromJson(await this.read<HistoryEventJson>(runPath(runId, `/events/${encodeURIComponent(n)}`)))
+      return eventFromJson(await this.requests.read<HistoryEventJson>(runPath(runId, 'events', n)))
     } catch (error) {
       if (error instanceof HttpError && error.type === `${PROBLEM_BASE}unknown-event`) return undefined
       throw error
     }
   }
 
-  /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
-  async pause(scope: PauseScope): Promise<PauseView> {
-    return pauseFromJson((await this.post<PauseJson>('/pauses', scope)).body)
-  }
-
-  /** Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a second. */
-  async resume(scope: PauseScope, { perSecond }: { perSecond?: number } = {}): Promise<PauseView> {
-    return pauseFromJson((await this.post<PauseJson>('/pauses/resume', { ...scope, perSecond })).body)
-  }
-
-  /** What is paused. */
-  async pauses(): Promise<PauseView[]> {
-    return (await this.read<{ pauses: PauseJson[] }>('/pauses')).pauses.map(pauseFromJson)
-  }
-
-  /** How many runs are in each state. Of a deployment only those in trouble are counted, up to 1,000. */
-  async counts(): Promise<RunCounts> {
-    return (await this.read<{ counts: RunCounts }>('/counts')).counts
-  }
-
-  /** Failures, by what they have in common. `since`: only of runs that failed or got stuck from then on. */
-  async incidents({ workflow, since }: IncidentFilter = {}): Promise<Incidents> {
-    const { incidents, isComplete } = await this.read<IncidentsJson>('/incidents', { workflow, since: timeText(since) })
-    return { incidents: incidents.map(incidentFromJson), isComplete }
-  }
-
-  /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */
-  async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
-    return (await this.post<{ runId: string; status: RunStatus }>(bulkPath(bulk), bulkBody(bulk), options)).body
-  }
-
-  /** How many runs `steerMany` would do it to, and some of them. */
-  async wouldSteer(bulk: Bulk): Promise<WouldSteer> {
-    return (await this.post<WouldSteer>(bulkPath(bulk), { ...bulkBody(bulk), dryRun: true })).body
-  }
-
-  /** Why the run stands where it stands, in words, and what can be done about it. */
   async why(runId: string): Promise<Why> {
-    return whyFromJson(await this.read<WhyJson>(runPath(runId, '/why')))
+    return whyFromJson(await this.requests.read<WhyJson>(runPath(runId, 'why')))
   }
 
   async steps(runId: string): Promise<StepView[]> {
-    const { steps } = await this.read<{ steps: StepJson[] }>(runPath(runId, '/steps'))
-    return steps.map(stepFromJson)
+    return (await this.requests.read<StepsJson>(runPath(runId, 'steps'))).steps.map(stepFromJson)
   }
 
-  /** A new version, unless the latest one says the same. A name that is not in the definition is given to it. */
-  async putDefinition(name: string, definition: unknown): Promise<SavedDefinition> {
-    const { status, body } = await this.transport.send<SavedDefinitionJson>({
-      method: 'PUT',
-      path: definitionPath(name),
-      body: definition,
-    })
-    return { ...body, createdAt: Date.parse(body.createdAt), isNew: status === 201 }
+  async counts(): Promise<RunCounts> {
+    return (await this.requests.read<CountsJson>('/counts')).counts
   }
 
-  /** What `putDefinition` would say, without saving. */
-  async checkDefinition(name: string, definition: unknown): Promise<{ warnings: Problem[] }> {
-    const { body } = await this.transport.send<{ warnings: Problem[] }>({
-      method: 'PUT',
-      path: definitionPath(name),
-      query: { check: 'true' },
-      body: definition,
-    })
-    return { warnings: body.warnings }
-  }
-
-  async getDefinition(name: string, version?: number): Promise<StoredVersion> {
-    const stored = await this.read<StoredVersionJson>(definitionPath(name), { version: version?.toString() })
-    return { definition: stored.definition, version: stored.version, createdAt: Date.parse(stored.createdAt) }
-  }
-
-  async listDefinitions(): Promise<DefinitionSummary[]> {
-    const { definitions } = await this.read<{ definitions: DefinitionSummaryJson[] }>('/definitions')
-    return definitions.map((each) => ({
-      ...each,
-      createdAt: Date.parse(each.createdAt),
-      updatedAt: Date.parse(each.updatedAt),
-    }))
-  }
-
-  /** Refused while runs of it are alive. */
-  async deleteDefinition(name: string): Promise<void> {
-    await this.transport.send({ method: 'DELETE', path: definitionPath(name) })
-  }
-
-  async ask<In, Out>(
-    runId: string,
-    request: RunRequest<unknown, In, never, Out> | string,
-    ...[payload, options = {}]: Giving<In, AskOptions>
-  ): Promise<Out> {
-    const { name, schema } = typeof request === 'string' ? { name: request, schema: undefined } : request
-    await validateOrThrow(schema, payload, `the payload of request '${name}'`)
-    const kept = encode(payload, `the payload of request '${name}'`)
-    const { idempotencyKey = ownKey(), timeout } = options
-    const until =
-      timeout === undefined
-        ? Number.POSITIVE_INFINITY
-        : Date.now() + milliseconds(timeout, `the timeout of request '${name}'`)
-    const question = { runId, request: name, idempotencyKey }
-    const path = runPath(runId, `/requests/${encodeURIComponent(name)}`)
-    for (;;) {
-      const wait = Math.ceil(Math.max(1, Math.min(POLL_MS, until - Date.now())))
-      // Under one key: what is asked again is what was asked.
-      const { status, body } = await this.post<ReplyJson>(path, kept, { idempotencyKey }, { wait: `${wait}ms` })
-      if (status === 200) return contentOf(body, question) as Out
-      if (Date.now() >= until) throw tooLate(question)
-    }
+  async incidents({ workflow, since }: IncidentFilter = {}): Promise<Incidents> {
+    const query = { workflow, since: timeText(since) }
+    const { incidents, isComplete } = await this.requests.read<IncidentsJson>('/incidents', query)
+    return { incidents: incidents.map(incidentFromJson), isComplete }
   }
 
   async signal<In>(
@@ -333,146 +159,156 @@ export class OverwinterClient
     // The server knows signals by name only, so this is the place where the schema can be checked.
     await validateOrThrow(schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
-    return (
-      await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)
-    ).body
+    return (await this.requests.post<AcceptedJson>(runPath(runId, 'signals', name), kept, options)).body
+  }
+
+  async ask<In, Out>(
+    runId: string,
+    request: RunRequest<unknown, In, never, Out> | string,
+    ...[payload, options]: Giving<In, AskOptions>
+  ): Promise<Out> {
+    const asked = request as RunRequest<unknown, unknown, never, unknown>
+    return (await ask(this.requests, runId, asked, payload, options)) as Out
   }
 
   async cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
-    await this.post(runPath(runId, '/cancel'), { reason }, options)
+    await this.requests.post(runPath(runId, 'cancel'), { reason }, options)
   }
 
   async terminate(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
-    await this.post(runPath(runId, '/terminate'), { reason }, options)
+    await this.requests.post(runPath(runId, 'terminate'), { reason }, options)
   }
 
   async retry(runId: string, options?: RepeatOptions): Promise<void> {
-    await this.post(runPath(runId, '/retry'), undefined, options)
+    await this.requests.post(runPath(runId, 'retry'), undefined, options)
   }
 
-  /** A new run of the same workflow and input, which takes over what happened before the given step, or begins at its beginning. */
   async rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
     const { idempotencyKey, ...body } = options
-    const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, {
-      idempotencyKey,
-    })
-    return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
+    const answer = await this.requests.post<StartedJson>(runPath(runId, 'rerun'), body, { idempotencyKey })
+    const { runId: started } = answer.body
+    // To the server a key of our own means that this may be a repeat. Sent once, it was none: the id is another run's.
+    if (answer.status !== 201 && idempotencyKey === undefined && answer.attempts === 1)
+      throw new ConflictError(`run '${started}' exists already; choose another id for the rerun`)
+    return { runId: started, created: answer.status === 201 || idempotencyKey === undefined }
   }
 
   async wake(runId: string, options?: RepeatOptions): Promise<void> {
-    await this.post(runPath(runId, '/wake'), undefined, options)
+    await this.requests.post(runPath(runId, 'wake'), undefined, options)
   }
 
-  /** The callbacks of a run that can be answered now, each with its token. */
-  async listCallbacks(runId: string): Promise<OpenCallback[]> {
-    const list = (path: string, query = {}) => this.read<{ callbacks: OpenCallbackJson[] }>(path, query)
-    const { callbacks } = await list('/callbacks', { run: runId }).catch((error: unknown) => {
-      // A server of 0.1.0 has the list below the run. It does not know this route, so it cannot mean the run.
-      if (error instanceof HttpError && error.status === 404) return list(runPath(runId, '/callbacks'))
-      throw error
-    })
-    return callbacks.map(callbackFromJson)
+  erase(runId: string): Promise<void> {
+    return this.requests.delete(runPath(runId))
   }
 
-  async completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {
-    await this.post(
-      `/callbacks/${encodeURIComponent(token)}`,
-      { result: encode(result, 'the result of a callback') },
-      options,
-    )
+  async eraseTagged(
+    tag: string,
+    { idempotencyKey = ownKey(), terminate, workflow }: Omit<EraseTagged, 'tag'> & RepeatOptions = {},
+  ): Promise<{ runId: string; status: RunStatus }> {
+    const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
+    const call = { method: 'DELETE', path: '/runs', query, idempotencyKey } as const
+    return (await this.requests.transport.send<StartedJson>(call)).body
   }
 
-  async failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {
-    const { name, message, code } = recordError(error)
-    await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
+  async pause(scope: PauseScope): Promise<PauseView> {
+    return pauseFromJson((await this.requests.post<PauseJson>('/pauses', scope)).body)
   }
 
-  /** A sign of life from whoever is about to settle it, where the callback has a heartbeatTimeout. */
-  async heartbeatCallback(token: string): Promise<void> {
-    await this.post(`/callbacks/${encodeURIComponent(token)}/heartbeat`, undefined)
+  async resume(scope: PauseScope, { perSecond }: { perSecond?: number } = {}): Promise<PauseView> {
+    return pauseFromJson((await this.requests.post<PauseJson>('/pauses/resume', { ...scope, perSecond })).body)
   }
 
-  /** By name, each with when it is due next. */
-  async listSchedules(): Promise<ScheduleView[]> {
-    const { schedules } = await this.read<{ schedules: ScheduleJson[] }>('/schedules')
-    return schedules.map(scheduleFromJson)
+  async pauses(): Promise<PauseView[]> {
+    return (await this.requests.read<PausesJson>('/pauses')).pauses.map(pauseFromJson)
   }
 
-  async pauseSchedule(name: string, options?: RepeatOptions): Promise<void> {
-    await this.post(schedulePath(name, 'pause'), undefined, options)
+  async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+    return (await this.requests.post<StartedJson>(bulkPath(bulk), bulkBody(bulk), options)).body
   }
 
-  async resumeSchedule(name: string, options?: RepeatOptions): Promise<void> {
-    await this.post(schedulePath(name, 'resume'), undefined, options)
+  async wouldSteer(bulk: Bulk): Promise<WouldSteer> {
+    return (await this.requests.post<WouldSteerJson>(bulkPath(bulk), { ...bulkBody(bulk), dryRun: true })).body
   }
 
-  /** Starts a run now, whatever the plan says. */
-  async triggerSchedule(name: string, options?: RepeatOptions): Promise<void> {
-    await this.post(schedulePath(name, 'trigger'), undefined, options)
+  listCallbacks(runId: string): Promise<OpenCallback[]> {
+    return this.callbacks.listCallbacks(runId)
   }
 
-  /** The workers that have given a sign of life in the last minute. */
-  async listWorkers(): Promise<LiveWorker[]> {
-    const { workers } = await this.read<{ workers: WorkerJson[] }>('/v1/workers')
-    return workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+  completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {
+    return this.callbacks.completeCallback(token, result, options)
   }
 
-  /** A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
-  async createToken({ name, scopes, workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
-    const body = { name, scopes, workflows, task_types: types, expires_in: expiresIn }
-    const { body: made } = await this.transport.send<TokenJson & { token: string }>({
-      method: 'POST',
-      path: '/v1/tokens',
-      body,
-    })
-    return { ...tokenFromJson(made), token: made.token }
+  failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {
+    return this.callbacks.failCallback(token, error, options)
   }
 
-  async listTokens(): Promise<TokenView[]> {
-    const { tokens } = await this.read<{ tokens: TokenJson[] }>('/v1/tokens')
-    return tokens.map(tokenFromJson)
+  heartbeatCallback(token: string): Promise<void> {
+    return this.callbacks.heartbeatCallback(token)
   }
 
-  async revokeToken(id: string): Promise<void> {
-    await this.transport.send({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
+  listSchedules(): Promise<ScheduleView[]> {
+    return this.administration.listSchedules()
   }
 
-  private async read<T>(path: string, query?: Record<string, string | undefined>): Promise<T> {
-    return (await this.transport.send<T>({ method: 'GET', path, query })).body
+  pauseSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    return this.administration.pauseSchedule(name, options)
   }
 
-  private post<T>(
-    path: string,
-    body: unknown,
-    { idempotencyKey = ownKey() }: RepeatOptions = {},
-    query: Record<string, string> = {},
-  ): Promise<{ status: number; body: T }> {
-    return this.transport.send<T>({ method: 'POST', path, query, body, idempotencyKey })
+  resumeSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    return this.administration.resumeSchedule(name, options)
   }
-}
 
-const isSettled = ({ status }: RunView): boolean => hasEnded(status) || status === 'stuck'
+  triggerSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    return this.administration.triggerSchedule(name, options)
+  }
 
-function definitionPath(name: string): string {
-  return `/definitions/${encodeURIComponent(name)}`
-}
+  putDefinition(name: string, definition: unknown): Promise<SavedDefinition> {
+    return this.definitions.putDefinition(name, definition)
+  }
 
-function schedulePath(name: string, action: string): string {
-  return `/schedules/${encodeURIComponent(name)}/${action}`
-}
+  checkDefinition(name: string, definition: unknown): Promise<{ warnings: Problem[] }> {
+    return this.definitions.checkDefinition(name, definition)
+  }
 
-function runPath(runId: string, rest = ''): string {
-  return `/runs/${encodeURIComponent(meantRunId(runId))}${rest}`
+  getDefinition(name: string, version?: number): Promise<StoredVersion> {
+    return this.definitions.getDefinition(name, version)
+  }
+
+  listDefinitions(): Promise<DefinitionSummary[]> {
+    return this.definitions.listDefinitions()
+  }
+
+  deleteDefinition(name: string): Promise<void> {
+    return this.definitions.deleteDefinition(name)
+  }
+
+  listWorkers(): Promise<LiveWorker[]> {
+    return this.administration.listWorkers()
+  }
+
+  // Tokens are what the API lets its callers in by. In process nothing asks for one.
+
+  /**
+   * A token for workers or for a part of the API, shown here and never again. Not repeated when the answer
+   * gets lost: that would make another one.
+   */
+  createToken(token: NewToken): Promise<TokenView & { token: string }> {
+    return this.administration.createToken(token)
+  }
+
+  listTokens(): Promise<TokenView[]> {
+    return this.administration.listTokens()
+  }
+
+  revokeToken(id: string): Promise<void> {
+    return this.administration.revokeToken(id)
+  }
 }
 
 const bulkPath = ({ action, filter: { incident } }: Bulk) =>
-  incident === undefined ? `/bulk/${action}` : `/incidents/${encodeURIComponent(incident)}/${action}`
+  incident === undefined ? pathOf('bulk', action) : pathOf('incidents', incident, action)
 
 /** Beside an incident, which its path names, the filter narrows down its runs. */
 function bulkBody({ action: _, filter: { incident, ...filter }, ...rest }: Bulk): object {
   return incident !== undefined && Object.keys(filter).length === 0 ? rest : { ...rest, filter }
-}
-
-function timeText(time: Date | string | number | undefined): string | undefined {
-  return time instanceof Date ? time.toISOString() : time?.toString()
 }

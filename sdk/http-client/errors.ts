@@ -10,7 +10,8 @@ import {
   UnknownSignalError,
   UnknownWorkflowError,
 } from '../base/errors.ts'
-import { PROBLEM_BASE, type ProblemJson } from './wire.ts'
+import type { ProblemJson } from '../http-api/errors.ts'
+import { PROBLEM_BASE } from '../http-api/terms.ts'
 
 /** An answer that has no error class of its own: not authorized, too large, throttled, a fault of the server. */
 export class HttpError extends Error {

@@ -1,39 +1,34 @@
-import { ownKey } from '../base/own-key.ts'
+import type { LimitClient } from '../client/workflow-client.ts'
 import type { LimitOptions } from '../flow/limiter/limit.ts'
-import type { Limits, LimitView } from '../flow/operating/limits.ts'
-import type { Transport } from './transport.ts'
-import { type LimitJson, limitFromJson } from './wire.ts'
+import type { LimitView } from '../flow/operating/limits.ts'
+import type { LimitJson, LimitsJson } from '../http-api/limits.ts'
+import { pathOf, type Requests } from './requests.ts'
+import { limitFromJson } from './wire.ts'
 
-/** Limits over HTTP. Where one stands in a line, the run itself tells (`get`). */
-export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf' | 'pauseBehind'>> {
-  private readonly transport: Transport
+/** Limits over HTTP. Where a run stands in a queue, the run itself tells (`get`). */
+export class RemoteLimits implements LimitClient {
+  private readonly requests: Requests
 
-  constructor(transport: Transport) {
-    this.transport = transport
+  constructor(requests: Requests) {
+    this.requests = requests
   }
 
   async list(): Promise<LimitView[]> {
-    const { body } = await this.transport.send<{ limits: LimitJson[] }>({ method: 'GET', path: '/limits' })
-    return body.limits.map(limitFromJson)
+    return (await this.requests.read<LimitsJson>('/limits')).limits.map(limitFromJson)
   }
 
   async get(name: string): Promise<LimitView> {
-    return limitFromJson((await this.transport.send<LimitJson>({ method: 'GET', path: limitPath(name) })).body)
+    return limitFromJson(await this.requests.read<LimitJson>(pathOf('limits', name)))
   }
 
-  /** Other numbers than the code's, until `reset`. What is not given stays as it is. */
   async set(name: string, options: LimitOptions): Promise<LimitView> {
-    return limitFromJson(
-      (await this.transport.send<LimitJson>({ method: 'PUT', path: limitPath(name), body: options })).body,
-    )
+    return limitFromJson((await this.requests.put<LimitJson>(pathOf('limits', name), options)).body)
   }
 
-  /** The code's numbers count again. */
   reset(name: string): Promise<LimitView> {
     return this.steer(name, 'reset')
   }
 
-  /** Lets nobody in. Whoever is inside stays there. */
   pause(name: string): Promise<LimitView> {
     return this.steer(name, 'pause')
   }
@@ -43,9 +38,6 @@ export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf
   }
 
   private async steer(name: string, action: 'pause' | 'resume' | 'reset'): Promise<LimitView> {
-    const call = { method: 'POST', path: `${limitPath(name)}/${action}`, idempotencyKey: ownKey() } as const
-    return limitFromJson((await this.transport.send<LimitJson>(call)).body)
+    return limitFromJson((await this.requests.post<LimitJson>(pathOf('limits', name, action), undefined)).body)
   }
 }
-
-const limitPath = (name: string): string => `/limits/${encodeURIComponent(name)}`

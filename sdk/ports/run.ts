@@ -29,6 +29,8 @@ const ENDED: Record<RunStatus, boolean> = {
   terminated: true,
 }
 
+export const RUN_STATUSES = Object.keys(ENDED) as [RunStatus, ...RunStatus[]]
+
 export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status]
 
 /** What a suspended run waits for; `until` where a timer will end the wait. */

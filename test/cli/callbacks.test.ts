@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { type Output, overwinter, pause } from './fixture.ts'
 
 const asks = workflow('asks', async (ctx) => {

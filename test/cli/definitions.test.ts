@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { handler } from '../../sdk/definitions/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { type Output, overwinter, Project, pause, startDev } from './fixture.ts'
 
 const greet = {

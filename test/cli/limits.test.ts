@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { overwinter, pause } from './fixture.ts'
 
 const go = signal('go')

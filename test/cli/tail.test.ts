@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { serveLocal } from '../../functions/local/serve.ts'
 import { signal, workflow } from '../../sdk/index.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { pause, Running, root } from './fixture.ts'
 
 const go = signal<number>('go')

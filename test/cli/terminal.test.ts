@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Narrator } from '../../cli/dev/narrator.ts'
 import { run } from '../../cli/program.ts'
 import { paint, say, shown } from '../../cli/terminal.ts'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
 import type { RunStore } from '../../sdk/ports/run-store.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 
 /** Sets the clipboard, hides a line, in 7 and in 8 bits; a bell, a return, a text that is turned round. */
 const EVIL = '\u001b]52;c;ZXZpbA==\u0007\u001b[1A\u001b[2K\u009b31m\u007f\r\u0000\u202egnp.exe\u2066all is well'

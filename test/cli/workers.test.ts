@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
 import { Worker } from '../../sdk/worker/index.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { type Output, overwinter, Project, pause, startDev } from './fixture.ts'
 
 const ask = workflow('ask', async (ctx) => ctx.task('llm', 'hello'))
@@ -55,7 +56,7 @@ describe('workers and tokens', () => {
         id: expect.any(String),
         name: 'gpu farm',
         scopes: ['work'],
-        types: ['llm', 'image'],
+        task_types: ['llm', 'image'],
         state: 'valid',
         created_at: expect.any(String),
         expires_at: expect.any(String),

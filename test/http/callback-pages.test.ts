@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { createApp, createCallbackApp } from '../../functions/http/app.ts'
 import { bearer } from '../../functions/http/bearer.ts'
-import { serveLocal } from '../../functions/local/serve.ts'
 import { OverwinterClient } from '../../sdk/http-client/index.ts'
 import { type Callback, type Context, type RawRequest, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { createApp, createCallbackApp, serveLocal } from './by-the-document.ts'
 import { Api } from './fixture.ts'
 
 const Decision = z.object({
@@ -70,7 +69,7 @@ describe('the page of a callback', () => {
     expect(text).toMatch(/<textarea name="items"/)
   })
 
-  it('loads nothing, runs nothing, is kept nowhere and tells nobody', async () => {
+  it('loads nothing, runs nothing, is kept nowhere and goes nowhere', async () => {
     await using it = await asking((ctx) => ctx.callback('decide'))
     const { headers, text } = await it.visit()
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -235,7 +234,7 @@ describe('the form of a callback', () => {
     })
   })
 
-  it('of somebody else is an object of texts where no schema says otherwise', async () => {
+  it('of another page is an object of texts where no schema says otherwise', async () => {
     await using it = await asking((ctx) => ctx.callback('slack'))
     expect((await it.post(new URLSearchParams({ user: 'ada', __proto__: 'x', text: '1' }))).status).toBe(202)
     expect(await it.api.local.result(it.runId)).toEqual({ user: 'ada', text: '1' })

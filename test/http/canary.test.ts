@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { localRoutes } from '../../functions/local/routes.ts'
 import { RetryableError, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import { Collector } from '../tracing/collector.ts'
+import { createApp } from './by-the-document.ts'
 
 const CANARY = 'canary-4711'
 

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { bearer } from '../../functions/http/bearer.ts'
-import { type LocalServer, type ServeLocalOptions, serveLocal } from '../../functions/local/serve.ts'
+import type { LocalServer, ServeLocalOptions } from '../../functions/local/serve.ts'
 import {
   ConflictError,
   HttpError,
@@ -14,6 +14,7 @@ import {
   UnknownWorkflowError,
 } from '../../sdk/http-client/index.ts'
 import { request, StepError, signal, TimeoutError, workflow } from '../../sdk/index.ts'
+import { serveLocal } from './by-the-document.ts'
 import { approval, approved, asker, flaky, oddName, order, ran, sleeper, tokens } from './fixture.ts'
 
 const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]

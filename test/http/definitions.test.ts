@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { handler } from '../../sdk/definitions/index.ts'
 import {
   ConflictError,
@@ -11,6 +10,7 @@ import {
 import { workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import { malformedDefinition } from '../definitions/malformed.ts'
+import { createApp } from './by-the-document.ts'
 import { read } from './fixture.ts'
 
 async function open() {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createApp, ROUTES } from '../../functions/http/app.ts'
+import { ROUTES } from '../../functions/http/app.ts'
 import { bearer } from '../../functions/http/bearer.ts'
+import { createApp } from './by-the-document.ts'
 import { Api, approval } from './fixture.ts'
 
 const placed = { id: 'e-1', time: '2026-01-01T00:00:00Z', detail: { id: 'o-1', cents: 5 } }

@@ -1,10 +1,11 @@
 import * as z from 'zod'
-import { type AppOptions, createApp } from '../../functions/http/app.ts'
+import type { AppOptions } from '../../functions/http/app.ts'
 import { localRoutes } from '../../functions/local/routes.ts'
 import { cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
 import { type RunStatus, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports/world.ts'
+import { createApp } from './by-the-document.ts'
 
 export const approved = signal('approved', z.object({ by: z.string() }))
 

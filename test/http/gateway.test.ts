@@ -30,7 +30,7 @@ test('the same app answers the events of API Gateway', async () => {
   expect(started).toMatchObject({ statusCode: 201, isBase64Encoded: false, headers: { location: '/runs/r1' } })
   expect(JSON.parse(started.body)).toMatchObject({ status: 'completed', output: 2 })
   const missing = await lambda(event('GET', '/runs/nope'))
-  // As text, or whoever reads the raw event has to decode it first.
+  // As text, or a reader of the raw event has to decode it first.
   expect(missing).toMatchObject({
     statusCode: 404,
     isBase64Encoded: false,
@@ -98,7 +98,7 @@ test.each([undefined, 'iam', 'token', 'jwt'] as const)(
   },
 )
 
-test('a route that somebody may take leads to no other one', async () => {
+test('a route that a caller may take leads to no other one', async () => {
   await using api = await Api.open()
   await api.local.start('sleeper', undefined, { id: 'victim' })
   const spelt = {

@@ -69,7 +69,7 @@ test('one event is read by its place, with its payloads', async () => {
   expect(await client.event('r', '0.0')).toEqual((await client.history('r'))[0])
 })
 
-test('whoever asks for what came behind the last event follows a run without missing or repeating any', async () => {
+test('a caller that asks for what came behind the last event follows a run without missing or repeating any', async () => {
   await using api = await Api.open({}, [talkative])
   await api.local.start(talkative, { secret: 'x' }, { id: 'r' })
   const seen: { n: string }[] = []

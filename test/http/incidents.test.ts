@@ -110,7 +110,7 @@ test('what is not meant so is refused, with nothing started', async () => {
   expect((await api.local.list()).runs).toHaveLength(1)
 })
 
-test('a filter by a workflow that nobody knows is refused with those there are; one whose runs outlived its code is not', async () => {
+test('a filter by a workflow that is not known is refused with those there are; one whose runs outlived its code is not', async () => {
   await using api = await withFailures(1)
   const filter = (workflow: string) => ({ filter: { status: 'failed', workflow }, dryRun: true })
   const { status, body } = await api.post('/bulk/retry', filter('borken'))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { ConflictError, InvalidInputError, LimitNotFoundError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { limit, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { createApp } from './by-the-document.ts'
 import { read } from './fixture.ts'
 
 const go = signal('go')
@@ -65,7 +65,7 @@ describe('limits over HTTP', () => {
     ).toEqual(['a3', 'a2'])
   })
 
-  it('say when a queued run is expected to start, as an ISO time, once somebody has come out', async () => {
+  it('say when a queued run is expected to start, as an ISO time, once a holder has come out', async () => {
     await using it = await open()
     await it.local.signal('a1', go, undefined)
     await expect.poll(async () => (await it.local.get('a2')).status).toBe('waiting')
@@ -103,7 +103,7 @@ describe('limits over HTTP', () => {
     })
   })
 
-  it('let nobody in while they are paused', async () => {
+  it('let nothing in while they are paused', async () => {
     await using it = await open()
     expect(await it.send('POST', '/limits/order:concurrency/pause')).toMatchObject({
       status: 200,
@@ -239,7 +239,7 @@ describe('pauses over HTTP', () => {
     expect(await it.local.pauses()).toEqual([])
   })
 
-  it('of what nobody knows, or of a run that has ended, are refused with the reason; that of a run goes with the run', async () => {
+  it('of what is not known, or of a run that has ended, are refused with the reason; that of a run goes with the run', async () => {
     await using it = await open()
     expect(await it.send('POST', '/pauses', { run: 'nope' })).toMatchObject({
       status: 404,

@@ -1,8 +1,9 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { type ServeLocalOptions, serveLocal } from '../../functions/local/serve.ts'
+import type { ServeLocalOptions } from '../../functions/local/serve.ts'
 import { Local } from '../../sdk/local.ts'
+import { serveLocal } from './by-the-document.ts'
 import { order, read, sleeper } from './fixture.ts'
 
 const world = { path: ':memory:', workflows: [order, sleeper], log: () => {} }

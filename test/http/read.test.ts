@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { OverwinterClient } from '../../sdk/http-client/index.ts'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { createApp } from './by-the-document.ts'
 import { Api, order, orderV2, ran, read, sleeper } from './fixture.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

@@ -16,7 +16,10 @@ interface Asked {
   authorizer?: Record<string, string>
 }
 
-/** An event of a REST API, payload format 1.0, with the fields that matter here. Every body is base64, whatever it is. */
+/**
+ * An event of a REST API, payload format 1.0, with the fields that matter here. Every body is base64,
+ * whatever it is.
+ */
 function event(
   path: string,
   { resource, method = 'GET', body, headers = {}, query, basePath, authorizer }: Asked,
@@ -131,7 +134,7 @@ describe.each([undefined, 'token'] as const)('who came by the open route of call
     expect((await api.local.list()).runs).toEqual([])
   })
 
-  test('has been let in by nobody, however the path is read later', () => {
+  test('has been let in by no authorizer, however the path is read later', () => {
     const may = (resource: string) =>
       authorityOf(kind)(new Request('https://api'), { event: { resource, requestContext: { authorizer: {} } } })
     for (const resource of [OPEN, '/callbacks/{token}/heartbeat']) expect(may(resource)).toBe(false)

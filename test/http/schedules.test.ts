@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { ConflictError, InvalidInputError, OverwinterClient, RunNotFoundError } from '../../sdk/http-client/index.ts'
 import { type Schedule, Schedules, schedule, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { createApp } from './by-the-document.ts'
 
 const report = workflow('report', async () => 'done')
 

@@ -34,7 +34,7 @@ async function guarded() {
 const REQUESTS = ROUTES.filter(({ isOpen, isCapability }) => !isOpen && !isCapability).map(
   ({ method, path, needs }) => ({
     method,
-    // Whoever asks waits for a reply, and nobody moves this clock.
+    // A request waits for a reply, and this clock stands still.
     path: path.replace('{id}', path.includes('/requests/') ? 'nobody' : 'r1').replace('{name}', 'sleeper'),
     needs,
   }),

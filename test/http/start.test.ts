@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createApp } from '../../functions/http/app.ts'
 import { workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { createApp } from './by-the-document.ts'
 import { Api, oddName, order, orderV2, read } from './fixture.ts'
 
 const valid = { id: 'o1', cents: 5 }

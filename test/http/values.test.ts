@@ -18,7 +18,7 @@ const calling = workflow('calling', async (ctx) => {
   return (await promise) as never
 })
 
-/** Whoever sends such a thing knows nothing of our codec: it is theirs, and stays so. */
+/** A sender of such a thing knows nothing of our codec: it is the sender's, and stays so. */
 describe.each([
   [{ '~coded': 'x' }, { '~plain': { '~coded': 'x' } }],
   [{ a: [{ '~coded': 'x' }] }, { a: [{ '~plain': { '~coded': 'x' } }] }],

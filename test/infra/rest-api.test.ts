@@ -5,7 +5,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { describe, expect, it } from 'vitest'
 import { ROUTES } from '../../functions/http/app.ts'
-import { GATEWAY_TIMEOUT_MS } from '../../functions/http/checks.ts'
+import { GATEWAY_TIMEOUT_MS } from '../../sdk/http-api/terms.ts'
 import { OPTION_SETS } from './option-sets.ts'
 import { build, type Props, type Synthesised, synthesise } from './synth.ts'
 

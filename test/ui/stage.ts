@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import type { RunJson } from '../../sdk/http-client/wire.ts'
+import type { RunJson } from '../../sdk/http-api/runs.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 
 /** Where scenarios are played. They know a page and an API, not what is behind them: the local server, or a deployment. */

@@ -1,8 +1,8 @@
-import { createApp } from '../../functions/http/app.ts'
 import { type RunStatus, type TaskOptions, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
+import { createApp } from '../http/by-the-document.ts'
 import { type Answer, read } from '../http/fixture.ts'
 
 export interface Asked {

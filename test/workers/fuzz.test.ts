@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ENVELOPE_BYTES } from '../../functions/http/routes/workers/fields.ts'
+import { ENVELOPE_BYTES } from '../../functions/http/routes/workers/envelope.ts'
 import { TOKEN, WorkerApi } from './fixture.ts'
 
 /** Stands in a path for a task in flight. */

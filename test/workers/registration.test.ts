@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { serveLocal } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
 import { Worker } from '../../sdk/worker/index.ts'
+import { serveLocal } from '../http/by-the-document.ts'
 import { ask, TOKEN, until, WorkerApi } from './fixture.ts'
 
 const REGISTRATION = {

@@ -23,7 +23,10 @@ export interface FormShape {
   fields: Field[]
 }
 
-/** The name of the field that is the whole answer, and of the one by which our own page is known, which may have nothing else to say. */
+/**
+ * The name of the field that is the whole answer, and of the one by which our own page is known, which may
+ * have nothing else to say.
+ */
 export const WHOLE = 'result'
 export const FROM_PAGE = '.page'
 
@@ -73,7 +76,7 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean, fallback
     case 'integer':
       return { ...field, kind: 'number' }
     case 'boolean':
-      // Not a box to tick: who sends without looking at it would have said no.
+      // Not a box to tick: a person who sends without looking at it would have said no.
       return { ...field, kind: 'choice', choices: [true, false] }
     default:
       return { ...field, kind: 'json' }
@@ -87,7 +90,10 @@ const isChoices = (value: unknown): value is Field['choices'] =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** What was filled in, as the schema would have it. What is no number, or no choice, is left for the schema to complain about. */
+/**
+ * What was filled in, as the schema would have it. What is no number, or no choice, is left for the schema to
+ * complain about.
+ */
 export function resultOf({ isWhole, fields }: FormShape, form: Form): unknown {
   const problems: Problem[] = []
   if (isWhole && form.has(WHOLE)) {

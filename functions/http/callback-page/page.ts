@@ -20,7 +20,7 @@ button { margin-top: 1.75rem; border: 0; background: #1a5fb4; color: #fff; font-
 @media (prefers-color-scheme: dark) { .problem { color: #ff8a80; } }
 `
 
-/** Nothing is loaded and nothing runs; what the token stands for goes to nobody else. */
+/** Nothing is loaded and nothing runs; the token goes nowhere else. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,

@@ -1,7 +1,6 @@
 import { jsonSchemaOf } from '../../../sdk/base/schema.ts'
-import type { WorkflowJson } from '../../../sdk/http-client/wire.ts'
+import type { WorkflowJson } from '../../../sdk/http-api/about.ts'
 import { type AnyRequest, type AnySignal, isRequest } from '../../../sdk/workflow.ts'
-import { ref } from '../openapi-schemas.ts'
 import { json, type Route } from '../route.ts'
 
 const listWorkflows: Route = {
@@ -10,7 +9,7 @@ const listWorkflows: Route = {
   operationId: 'listWorkflows',
   needs: 'read',
   summary: 'The workflows that can be started here, and their versions; of a stored definition only the latest.',
-  responses: { 200: { description: 'By name.', schema: ref('Workflows') } },
+  responses: { 200: { description: 'By name.', shape: 'Workflows' } },
   problems: [],
   async handle(_c, { client: { registry, definitions } }) {
     const inCode = registry
@@ -32,7 +31,7 @@ const getWorkflow: Route = {
   operationId: 'getWorkflow',
   needs: 'read',
   summary: 'One workflow, and what it takes: the JSON Schemas of its input and of the signals that it declares.',
-  responses: { 200: { description: 'Its latest version.', schema: ref('Workflow') } },
+  responses: { 200: { description: 'Its latest version.', shape: 'Workflow' } },
   problems: ['unknown-workflow'],
   async handle(c, { client: { registry, definitions } }) {
     const name = c.req.param('name')!
@@ -64,7 +63,7 @@ const health: Route = {
   operationId: 'health',
   needs: 'read',
   summary: 'Answers as long as the process does.',
-  responses: { 200: { description: 'Well.', schema: { type: 'object', properties: { status: { const: 'ok' } } } } },
+  responses: { 200: { description: 'Well.', shape: 'Health' } },
   problems: [],
   isOpen: true,
   handle: () => json({ status: 'ok' }),
@@ -76,9 +75,9 @@ const openapi: Route = {
   operationId: 'openapi',
   needs: 'read',
   summary: 'This document.',
-  responses: { 200: { description: 'OpenAPI 3.1.', schema: { type: 'object' } } },
+  responses: { 200: { description: 'OpenAPI 3.1.', shape: 'JsonDocument' } },
   problems: [],
-  handle: (_c, api) => json(api.openapi()),
+  handle: async (_c, api) => json(await api.openapi()),
 }
 
 export const about = [listWorkflows, getWorkflow, health, openapi]

@@ -1,27 +1,32 @@
 import type { Context } from 'hono'
-import type { Json } from '../../../sdk/base/json.ts'
-import { jsonSchemaOf } from '../../../sdk/base/schema.ts'
 import { decodeUncoded } from '../../../sdk/base/values.ts'
 import type { Answer, Asked } from '../../../sdk/client/callbacks.ts'
+import { callbackToJson } from '../../../sdk/http-api/encode.ts'
 import { ConflictError, InvalidInputError, type RawRequest } from '../../../sdk/index.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
-import { Checks, readFields, readKey } from '../checks.ts'
+import { Checks, readKey } from '../checks.ts'
 import { type Form, isForm, readForm } from '../form.ts'
-import { ref } from '../openapi-schemas.ts'
 import { problemOf } from '../problem-of.ts'
+import { bodyOf, queryOf } from '../request.ts'
 import { type Api, json, type Route } from '../route.ts'
-import { callbackToJson } from '../run-json.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
 const RAW_LIMIT = 1024 * 1024
-/** Holders of a link are strangers, and a schema that finds each of a million items wrong takes the memory of the function. */
+/**
+ * Holders of a link are strangers, and a schema that finds each of a million items wrong takes the memory of
+ * the function.
+ */
 const RESULT_LIMIT = 256 * 1024
 
-const PAGE = { schema: { type: 'string' }, type: 'text/html' }
+const shapes = () => import('../../../sdk/http-api/callbacks.ts')
+const CallbackRequest = bodyOf(shapes, 'CallbackRequest')
+const CallbacksQuery = queryOf(shapes, 'CallbacksQuery')
 
-/** Changes nothing, whoever follows the link: scanners of mails do. */
+const PAGE = { type: 'text/html' }
+
+/** Changes nothing: scanners of mails follow links too. */
 const showCallback: Route = {
   method: 'GET',
   path: '/callbacks/{token}',
@@ -52,11 +57,14 @@ const settleCallback: Route = {
   operationId: 'settleCallback',
   needs: 'settle',
   summary:
-    'Complete or fail what a run waits for outside. Under an Idempotency-Key the same result again is no conflict. A form is answered with a page; a callback made with `raw` takes any body as it comes, and the same body again.',
+    'Complete or fail what a run waits for outside. Under an Idempotency-Key the same result again ' +
+    'is no conflict. A form is answered with a page; a callback made with `raw` takes any body as it ' +
+    'comes, and the same body again.',
   takesKey: true,
-  body: ref('CallbackRequest'),
+  body: CallbackRequest,
   alsoTakes: ['application/x-www-form-urlencoded', 'multipart/form-data', '*/*'],
-  responses: { 202: { description: 'Accepted.', schema: ref('Accepted') } },
+  responses: { 202: { description: 'Accepted.', shape: 'Accepted' } },
+  pages: [202, 400, 404, 409, 410, 413, 422],
   problems: [
     'invalid-input',
     'malformed-json',
@@ -82,9 +90,9 @@ const heartbeatCallback: Route = {
   path: '/callbacks/{token}/heartbeat',
   operationId: 'heartbeatCallback',
   needs: 'settle',
-  summary: 'A sign of life from whoever is about to complete a callback that has a heartbeatTimeout.',
+  summary: 'A sign of life from a party that is about to complete a callback that has a heartbeatTimeout.',
   takesKey: true,
-  responses: { 202: { description: 'Noted.', schema: ref('Accepted') } },
+  responses: { 202: { description: 'Noted.', shape: 'Accepted' } },
   problems: ['invalid-input', 'unknown-run', 'conflict', 'gone'],
   isCapability: true,
   async handle(c, api) {
@@ -93,15 +101,18 @@ const heartbeatCallback: Route = {
   },
 }
 
-/** A token is a right to answer, so this is not for those who may only read. It is not under `/runs/` for their sake. */
+/**
+ * A token is a right to answer, so a permission to read does not open this. That is why it is not under
+ * `/runs/`.
+ */
 const listCallbacks: Route = {
   method: 'GET',
   path: '/callbacks',
   operationId: 'listCallbacks',
   needs: 'operate',
   summary: 'The callbacks of a run that can be answered now, each with its token.',
-  query: { run: { description: 'The id of the run. Required.' } },
-  responses: { 200: { description: 'In the order in which the run asked.', schema: ref('Callbacks') } },
+  query: CallbacksQuery,
+  responses: { 200: { description: 'In the order in which the run asked.', shape: 'Callbacks' } },
   problems: ['invalid-input', 'unknown-run'],
   handle(c, api) {
     const id = c.req.query('run')
@@ -116,32 +127,15 @@ export const formerListCallbacks: Route = {
   path: '/runs/{id}/callbacks',
   operationId: 'listCallbacksOfRun',
   replacedBy: 'GET /callbacks?run=<id>',
-  query: {},
+  query: undefined,
   handle: (c, api) => openCallbacks(c.req.param('id')!, api),
 }
 
 async function openCallbacks(runId: string, api: Api): Promise<Response> {
-  const open = await api.client.listCallbacks(runId)
-  const withTerms = open.map(async (callback) => ({
-    ...callbackToJson(callback),
-    ...(await termsOf(callback.token, api)),
-  }))
-  return json({ callbacks: await Promise.all(withTerms) })
+  return json({ callbacks: (await api.client.listCallbacks(runId)).map(callbackToJson) })
 }
 
 export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
-
-/** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
-async function termsOf(token: string, { client }: Api): Promise<{ question?: string; schema?: object }> {
-  try {
-    const asked = await client.callbacks.look(token)
-    const terms = asked.isRaw ? undefined : await asked.terms()
-    const schema = jsonSchemaOf(terms?.schema)
-    return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
-  } catch {
-    return {}
-  }
-}
 
 async function toShow(asked: Asked): Promise<QuestionPage> {
   const terms = await asked.terms()
@@ -151,7 +145,10 @@ async function toShow(asked: Asked): Promise<QuestionPage> {
 
 type Settle = (read: (asked: Asked) => Answer | Promise<Answer>) => Promise<void>
 
-/** People get a page; a service that posts a form to a raw callback does not. Who sends it twice, as a double click does, says the same thing again. */
+/**
+ * People get a page; a service that posts a form to a raw callback does not. A double click sends the form twice: that
+ * says the same thing again.
+ */
 async function settleByForm(c: Context, body: Uint8Array, settle: Settle): Promise<Response> {
   let shown: QuestionPage | undefined
   let filledIn: Form | undefined
@@ -184,7 +181,7 @@ const REFUSALS: Record<string, string> = {
   'too-large': 'This is too much',
 }
 
-/** What nobody expected, and what will pass, is not for people to read. */
+/** Errors of ours, and what will pass, are not for people to read. */
 function refusalPage(error: unknown, status?: number): Response {
   const problem = problemOf(error, () => [])
   const title = problem && REFUSALS[problem.kind]
@@ -205,37 +202,20 @@ function textOf(body: Uint8Array): Omit<RawRequest, 'headers'> {
   }
 }
 
-function jsonAnswer(c: Context, bytes: Uint8Array): Answer {
+async function jsonAnswer(c: Context, bytes: Uint8Array): Promise<Answer> {
   if (bytes.length > RESULT_LIMIT) throw tooLarge(RESULT_LIMIT)
   const body = jsonOf(new TextDecoder().decode(bytes), c.req.header('content-type'))
   const checks = new Checks()
-  const fields = readFields(body, ['result', 'error'], checks)
+  const fields = await CallbackRequest.check(body, checks)
   checks.require('$', fields.result === undefined || fields.error === undefined, 'give result or error, not both')
-  const error = fields.error === undefined ? undefined : readError(fields.error, checks)
   checks.throwIfAny()
+  const error = fields.error && errorFrom(fields.error)
   const isRepeat = readKey(c).idempotencyKey !== undefined
-  return error ? { error, isRepeat } : { result: decodeUncoded(fields.result as Json | undefined), isRepeat }
+  return error ? { error, isRepeat } : { result: decodeUncoded(fields.result), isRepeat }
 }
 
-function readError(value: unknown, checks: Checks): Error {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    checks.require('$.error', false, 'must be an object with a message')
-    return new Error()
-  }
-  const { name, message, code } = value as { name?: unknown; message?: unknown; code?: unknown }
-  checks.require('$.error.message', typeof message === 'string', 'must be a string')
-  const isName = typeof name === 'string' && name.length <= 200 && !/\p{Cc}/u.test(name)
-  checks.require(
-    '$.error.name',
-    name === undefined || isName,
-    'must be a string of at most 200 characters, without control characters',
-  )
-  checks.require(
-    '$.error.code',
-    code === undefined || typeof code === 'string' || typeof code === 'number',
-    'must be a string or a number',
-  )
-  const error = new Error(String(message))
+function errorFrom({ name, message, code }: { message: string; name?: string; code?: string | number }): Error {
+  const error = new Error(message)
   // Where we read it is not where it happened.
   error.stack = undefined
   return Object.assign(error, { ...(name !== undefined && { name }), ...(code !== undefined && { code }) })

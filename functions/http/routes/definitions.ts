@@ -1,10 +1,15 @@
-import type { Context } from 'hono'
+import { definitionSummaryToJson, savedDefinitionToJson, storedDefinitionToJson } from '../../../sdk/http-api/encode.ts'
 import { UnknownWorkflowError } from '../../../sdk/index.ts'
 import { readJson } from '../body.ts'
 import { Checks } from '../checks.ts'
-import { ref } from '../openapi-schemas.ts'
 import { HttpProblem } from '../problem.ts'
+import { bodyOf, queryOf } from '../request.ts'
 import { type Api, json, type Route } from '../route.ts'
+
+const shapes = () => import('../../../sdk/http-api/definitions.ts')
+const Definition = bodyOf(shapes, 'Definition')
+const PutQuery = queryOf(shapes, 'PutQuery')
+const VersionQuery = queryOf(shapes, 'VersionQuery')
 
 const getSchema: Route = {
   method: 'GET',
@@ -12,7 +17,7 @@ const getSchema: Route = {
   operationId: 'getDefinitionSchema',
   needs: 'read',
   summary: 'The JSON Schema of definitions, for editors.',
-  responses: { 200: { description: 'JSON Schema.', schema: { type: 'object' } } },
+  responses: { 200: { description: 'JSON Schema.', shape: 'JsonDocument' } },
   problems: [],
   async handle() {
     // Loaded late, like the validator: it is large, and starting a run needs none of it.
@@ -27,12 +32,12 @@ const listDefinitions: Route = {
   operationId: 'listDefinitions',
   needs: 'read',
   summary: 'Stored definitions, by name, each with its latest version.',
-  responses: { 200: { description: 'All of them.', schema: ref('Definitions') } },
+  responses: { 200: { description: 'All of them.', shape: 'Definitions' } },
   problems: [],
   async handle(_c, { client }) {
     const all = await client.definitions.list()
     return json({
-      definitions: all.map((each) => ({ ...each, createdAt: iso(each.createdAt), updatedAt: iso(each.updatedAt) })),
+      definitions: all.map(definitionSummaryToJson),
     })
   },
 }
@@ -43,22 +48,29 @@ const putDefinition: Route = {
   operationId: 'putDefinition',
   needs: 'operate',
   summary: 'Save a definition. Versions are kept and never change; the same content again makes none.',
-  query: { check: { description: 'Saves nothing, and only says what is wrong with it.', schema: { type: 'boolean' } } },
-  body: ref('Definition'),
+  query: PutQuery,
+  body: Definition,
   responses: {
     201: {
       description: 'A new version, on which runs that are started from now on will be.',
-      schema: ref('SavedDefinition'),
+      shape: 'SavedDefinition',
     },
-    200: { description: 'The latest version says the same; or it was only checked.', schema: ref('SavedDefinition') },
+    200: {
+      description: 'The latest version says the same; or it was only checked.',
+      shape: ['SavedDefinition', 'CheckedDefinition'],
+    },
   },
   problems: ['invalid-input', 'malformed-json', 'conflict', 'too-large', 'unsupported-media-type'],
   async handle(c, api) {
     const name = c.req.param('name')!
     const definition = await readJson(c, api.bodyLimit)
-    if (readCheck(c)) return json({ name, warnings: (await api.client.definitions.check(name, definition)).warnings })
-    const { version, isNew, createdAt, warnings } = await api.client.definitions.save(name, definition)
-    return json({ name, version, createdAt: iso(createdAt), warnings }, isNew ? 201 : 200, {
+    const checks = new Checks()
+    const { check } = await PutQuery.read(c, checks)
+    checks.throwIfAny()
+    if (check === 'true')
+      return json({ name, warnings: (await api.client.definitions.check(name, definition)).warnings })
+    const saved = await api.client.definitions.save(name, definition)
+    return json(savedDefinitionToJson({ ...saved, name }), saved.isNew ? 201 : 200, {
       location: `/definitions/${encodeURIComponent(name)}`,
     })
   },
@@ -70,13 +82,19 @@ const getDefinition: Route = {
   operationId: 'getDefinition',
   needs: 'read',
   summary: 'One definition, in its latest or the given version.',
-  query: { version: { description: 'Default: the latest.', schema: { type: 'integer', minimum: 1 } } },
-  responses: { 200: { description: 'The definition.', schema: ref('StoredDefinition') } },
+  query: VersionQuery,
+  responses: { 200: { description: 'The definition.', shape: 'StoredDefinition' } },
   problems: ['invalid-input', 'unknown-definition'],
   async handle(c, api) {
     const name = c.req.param('name')!
-    const { version, createdAt, definition } = await orNotFound(api, api.client.definitions.get(name, readVersion(c)))
-    return json({ name, version, createdAt: iso(createdAt), definition })
+    const checks = new Checks()
+    const { version: asked } = await VersionQuery.read(c, checks)
+    checks.throwIfAny()
+    const stored = await orNotFound(
+      api,
+      api.client.definitions.get(name, asked === undefined ? undefined : Number(asked)),
+    )
+    return json(storedDefinitionToJson(name, stored))
   },
 }
 
@@ -96,24 +114,6 @@ const deleteDefinition: Route = {
 
 /** In this order: a definition cannot be called like the schema. */
 export const definitions = [getSchema, listDefinitions, putDefinition, getDefinition, deleteDefinition]
-
-const iso = (at: number): string => new Date(at).toISOString()
-
-function readVersion(c: Context): number | undefined {
-  const version = c.req.query('version')
-  const checks = new Checks()
-  checks.require('?version', version === undefined || /^[1-9]\d{0,9}$/.test(version), 'must be a whole number from 1')
-  checks.throwIfAny()
-  return version === undefined ? undefined : Number(version)
-}
-
-function readCheck(c: Context): boolean {
-  const check = c.req.query('check')
-  const checks = new Checks()
-  checks.require('?check', check === undefined || check === 'true' || check === 'false', 'must be true or false')
-  checks.throwIfAny()
-  return check === 'true'
-}
 
 async function orNotFound<T>({ client }: Api, work: Promise<T>): Promise<T> {
   try {

@@ -1,14 +1,15 @@
 import { type EventMapping, mappingFromData } from '../../../sdk/events/mapping.ts'
 import { takeEvent } from '../../../sdk/events/take.ts'
 import { InvalidInputError } from '../../../sdk/index.ts'
-import { readJson } from '../body.ts'
-import { Checks, readFields } from '../checks.ts'
-import { ref } from '../openapi-schemas.ts'
+import { Checks } from '../checks.ts'
 import { HttpProblem } from '../problem.ts'
+import { bodyOf } from '../request.ts'
 import { type Api, json, locationOf, type Route } from '../route.ts'
 
 /** What a mapping that came along is called. */
 const INLINE = 'inline'
+
+const EventRequest = bodyOf(() => import('../../../sdk/http-api/about.ts'), 'EventRequest')
 
 /** Not behind a scope: an event may start, signal and cancel whatever it likes. */
 export const postEvent: Route = {
@@ -17,13 +18,15 @@ export const postEvent: Route = {
   operationId: 'postEvent',
   needs: 'everything',
   summary:
-    'Do what an event does: by a mapping of the code, by its name, or by one that comes along. The same event again changes nothing. Only the local server has this; on AWS events come from their sources.',
-  body: ref('EventRequest'),
+    'Do what an event does: by a mapping of the code, by its name, or by one that comes along. The ' +
+    'same event again changes nothing. Only the local server has this; on AWS events come from their ' +
+    'sources.',
+  body: EventRequest,
   responses: {
-    201: { description: 'A run was started.', schema: ref('EventTaken') },
+    201: { description: 'A run was started.', shape: 'EventTaken' },
     200: {
       description: 'A run was signalled or asked to stop, or the event had come before.',
-      schema: ref('EventTaken'),
+      shape: 'EventTaken',
     },
   },
   problems: [
@@ -39,20 +42,12 @@ export const postEvent: Route = {
   ],
   async handle(c, api) {
     const checks = new Checks()
-    const { mapping, event } = readFields(await readJson(c, api.bodyLimit), ['mapping', 'event'], checks)
-    checks.require(
-      '$.mapping',
-      typeof mapping === 'string' || isObject(mapping),
-      'must be the name of a mapping, or one: { kind: "start", workflow, id, input }',
-    )
-    checks.require('$.event', isObject(event), 'must be an object, as mappings see it')
+    const { mapping, event } = await EventRequest.read(c, api.bodyLimit, checks)
     checks.throwIfAny()
-    const taken = await takeEvent(api.client, mappingOf(mapping as string | Record<string, unknown>, api), event)
+    const taken = await takeEvent(api.client, mappingOf(mapping!, api), event)
     return json(taken, taken.kind === 'start' && taken.created ? 201 : 200, locationOf(taken.runId))
   },
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function mappingOf(given: string | Record<string, unknown>, { mappings }: Api): EventMapping {
   if (typeof given !== 'string') return fromBody(given)

@@ -1,10 +1,12 @@
 import type { Context } from 'hono'
-import { limitToJson } from '../../../sdk/http-client/wire.ts'
-import { LimitNotFoundError, type LimitOptions, type LimitView } from '../../../sdk/index.ts'
-import { BODY_PROBLEMS, readJson } from '../body.ts'
-import { Checks, readFields } from '../checks.ts'
-import { ref } from '../openapi-schemas.ts'
+import { limitToJson } from '../../../sdk/http-api/encode.ts'
+import { LimitNotFoundError, type LimitView } from '../../../sdk/index.ts'
+import { BODY_PROBLEMS } from '../body.ts'
+import { Checks } from '../checks.ts'
+import { bodyOf } from '../request.ts'
 import { type Api, json, type Route } from '../route.ts'
+
+const LimitRequest = bodyOf(() => import('../../../sdk/http-api/limits.ts'), 'LimitRequest')
 
 const listLimits: Route = {
   method: 'GET',
@@ -12,8 +14,9 @@ const listLimits: Route = {
   operationId: 'listLimits',
   needs: 'read',
   summary:
-    'Limits that runs or steps have come to, by name: their numbers, who is inside and who waits. Those of a workflow are named after it: `order:concurrency`.',
-  responses: { 200: { description: 'All of them.', schema: ref('Limits') } },
+    'Limits that runs or steps have come to, by name: their numbers, what is inside and what waits. ' +
+    'Those of a workflow are named after it: `order:concurrency`.',
+  responses: { 200: { description: 'All of them.', shape: 'Limits' } },
   problems: [],
   async handle(_c, { client }) {
     return json({ limits: (await client.limits.list()).map(limitToJson) })
@@ -25,7 +28,7 @@ const onLimit = (
   route: Pick<Route, 'method' | 'path' | 'operationId' | 'needs' | 'summary'> & Partial<Route>,
   act: (limits: Api['client']['limits'], name: string, c: Context, api: Api) => Promise<LimitView>,
 ): Route => ({
-  responses: { 200: { description: 'The limit.', schema: ref('Limit') } },
+  responses: { 200: { description: 'The limit.', shape: 'Limit' } },
   problems: ['unknown-limit'],
   ...(route.method === 'POST' && { takesKey: true }),
   ...route,
@@ -40,7 +43,7 @@ const getLimit = onLimit(
     path: '/limits/{name}',
     operationId: 'getLimit',
     needs: 'read',
-    summary: 'One limit: its numbers, who is inside and who waits.',
+    summary: 'One limit: its numbers, what is inside and what waits.',
   },
   (limits, name) => limits.get(name),
 )
@@ -52,11 +55,17 @@ const setLimit = onLimit(
     operationId: 'setLimit',
     needs: 'operate',
     summary:
-      'Other numbers than those of the code, until they are reset. What is not given stays as it is; whoever is inside stays there.',
-    body: ref('LimitRequest'),
+      'Other numbers than those of the code, until they are reset. What is not given stays as it is; ' +
+      'what is inside stays there.',
+    body: LimitRequest,
     problems: ['invalid-input', 'unknown-limit', ...BODY_PROBLEMS],
   },
-  async (limits, name, c, api) => limits.set(name, readNumbers(await readJson(c, api.bodyLimit))),
+  async (limits, name, c, { bodyLimit }) => {
+    const checks = new Checks()
+    const numbers = await LimitRequest.read(c, bodyLimit, checks)
+    checks.throwIfAny()
+    return limits.set(name, numbers)
+  },
 )
 
 const steer = (action: 'pause' | 'resume' | 'reset', summary: string): Route =>
@@ -69,8 +78,8 @@ export const limits = [
   listLimits,
   getLimit,
   setLimit,
-  steer('pause', 'Let nobody in until it is resumed. Whoever is inside stays there.'),
-  steer('resume', 'Let those in line in again.'),
+  steer('pause', 'Let nothing in until it is resumed. What is inside stays there.'),
+  steer('resume', 'Let what is in the queue in again.'),
   steer('reset', 'The numbers of the code count again, and what is stored of the limit and cannot be read is dropped.'),
 ]
 
@@ -83,20 +92,4 @@ function nameIn(c: Context): string {
   if (name.length > LONGEST_NAME)
     throw new LimitNotFoundError(`no limit is named '${name.slice(0, 40)}…'; GET /limits lists those that there are`)
   return name
-}
-
-/** Whether the numbers make a limit is asked by whoever sets it. */
-function readNumbers(body: unknown): LimitOptions {
-  const checks = new Checks()
-  const fields = readFields(body, ['concurrency', 'rate', 'per'], checks)
-  for (const name of ['concurrency', 'rate'] as const)
-    checks.require(
-      `$.${name}`,
-      fields[name] === undefined || typeof fields[name] === 'number',
-      'must be a whole number',
-    )
-  const { per } = fields
-  checks.require('$.per', per !== null, 'must be a duration: \'1m\', milliseconds, or { "minutes": 1 }')
-  checks.throwIfAny()
-  return fields as LimitOptions
 }

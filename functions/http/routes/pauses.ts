@@ -1,10 +1,13 @@
-import { checkName, checkRunId } from '../../../sdk/base/names.ts'
-import { pauseToJson } from '../../../sdk/http-client/wire.ts'
+import { pauseToJson } from '../../../sdk/http-api/encode.ts'
 import type { PauseScope } from '../../../sdk/index.ts'
-import { BODY_PROBLEMS, readJson } from '../body.ts'
-import { Checks, readFields } from '../checks.ts'
-import { ref } from '../openapi-schemas.ts'
+import { BODY_PROBLEMS } from '../body.ts'
+import { Checks } from '../checks.ts'
+import { bodyOf } from '../request.ts'
 import { json, type Route } from '../route.ts'
+
+const shapes = () => import('../../../sdk/http-api/limits.ts')
+const PauseRequest = bodyOf(shapes, 'PauseRequest')
+const ResumeRequest = bodyOf(shapes, 'ResumeRequest')
 
 const listPauses: Route = {
   method: 'GET',
@@ -12,7 +15,7 @@ const listPauses: Route = {
   operationId: 'listPauses',
   needs: 'read',
   summary: 'What is paused, and what is just being let go.',
-  responses: { 200: { description: 'All of them.', schema: ref('Pauses') } },
+  responses: { 200: { description: 'All of them.', shape: 'Pauses' } },
   problems: [],
   async handle(_c, { client }) {
     return json({ pauses: (await client.pauses()).map(pauseToJson) })
@@ -25,14 +28,15 @@ const pauseRuns: Route = {
   operationId: 'pauseRuns',
   needs: 'operate',
   summary:
-    'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake up are queued, running steps end.',
+    'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake ' +
+    'up are queued, running steps end.',
   takesKey: true,
-  body: ref('PauseRequest'),
-  responses: { 200: { description: 'The pause.', schema: ref('Pause') } },
+  body: PauseRequest,
+  responses: { 200: { description: 'The pause.', shape: 'Pause' } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow', 'conflict', ...BODY_PROBLEMS],
   async handle(c, { client, bodyLimit }) {
     const checks = new Checks()
-    const scope = readScope(readFields(await readJson(c, bodyLimit), SCOPE, checks), checks)
+    const scope = readScope(await PauseRequest.read(c, bodyLimit, checks), checks)
     return json(pauseToJson(await client.pause(scope)))
   },
 }
@@ -44,19 +48,16 @@ const resumeRuns: Route = {
   needs: 'operate',
   summary: 'Let what is paused go on, so many runs a second, the oldest and those of the highest priority first.',
   takesKey: true,
-  body: ref('ResumeRequest'),
+  body: ResumeRequest,
   responses: {
-    200: { description: 'The pause, with its rate. It is gone once nobody is left in its line.', schema: ref('Pause') },
+    200: { description: 'The pause, with its rate. It is gone once its queue is empty.', shape: 'Pause' },
   },
   problems: ['invalid-input', 'conflict', ...BODY_PROBLEMS],
   async handle(c, { client, bodyLimit }) {
     const checks = new Checks()
-    const { perSecond, ...fields } = readFields(await readJson(c, bodyLimit), [...SCOPE, 'perSecond'], checks)
-    checks.require('$.perSecond', perSecond === undefined || typeof perSecond === 'number', 'must be a whole number')
+    const { perSecond, ...fields } = await ResumeRequest.read(c, bodyLimit, checks)
     const scope = readScope(fields, checks)
-    return json(
-      pauseToJson(await client.resume(scope, perSecond === undefined ? {} : { perSecond: perSecond as number })),
-    )
+    return json(pauseToJson(await client.resume(scope, perSecond === undefined ? {} : { perSecond })))
   },
 }
 
@@ -64,18 +65,14 @@ export const pauses = [listPauses, pauseRuns, resumeRuns]
 
 const SCOPE = ['all', 'workflow', 'run'] as const
 
-/** Exactly one of them: who forgets to say what is meant does not mean everything. */
+/** Exactly one of them: a request that forgets to say what is meant does not mean everything. */
 function readScope(fields: Partial<Record<(typeof SCOPE)[number], unknown>>, checks: Checks): PauseScope {
-  const { all, workflow, run } = fields
   const given = SCOPE.filter((name) => fields[name] !== undefined)
   checks.require(
     '$',
     given.length === 1,
     'must say what is meant: { "all": true }, { "workflow": "order" } or { "run": "order-17" }, one of them',
   )
-  checks.require('$.all', all === undefined || all === true, 'must be true')
-  if (workflow !== undefined) checks.check('$.workflow', () => checkName('it', workflow))
-  if (run !== undefined) checks.check('$.run', () => checkRunId(run))
   checks.throwIfAny()
   return fields as PauseScope
 }

@@ -1,7 +1,6 @@
-import { scheduleToJson } from '../../../sdk/http-client/wire.ts'
+import { scheduleToJson } from '../../../sdk/http-api/encode.ts'
 import { RunNotFoundError, Schedules } from '../../../sdk/index.ts'
 import { readKey } from '../checks.ts'
-import { ref } from '../openapi-schemas.ts'
 import { HttpProblem } from '../problem.ts'
 import { json, type Route } from '../route.ts'
 
@@ -11,7 +10,7 @@ const listSchedules: Route = {
   operationId: 'listSchedules',
   needs: 'read',
   summary: 'Schedules, by name, with when each is due next.',
-  responses: { 200: { description: 'All of them.', schema: ref('Schedules') } },
+  responses: { 200: { description: 'All of them.', shape: 'Schedules' } },
   problems: [],
   async handle(_c, api) {
     return json({ schedules: (await new Schedules(api.client).list()).map(scheduleToJson) })
@@ -25,7 +24,7 @@ const steer = (action: 'pause' | 'resume' | 'trigger', summary: string): Route =
   needs: 'operate',
   summary,
   takesKey: true,
-  responses: { 202: { description: 'The schedule has been told.', schema: ref('Accepted') } },
+  responses: { 202: { description: 'The schedule has been told.', shape: 'Accepted' } },
   problems: ['invalid-input', 'unknown-schedule', 'conflict'],
   async handle(c, api) {
     try {

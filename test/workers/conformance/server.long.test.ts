@@ -1,11 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { expect, test } from 'vitest'
-import { createApp } from '../../../functions/http/app.ts'
-import { serveLocal } from '../../../functions/local/serve.ts'
 import { Local } from '../../../sdk/local.ts'
 import { conformance } from '../../../workflows/conformance.ts'
 import { overwinterProcess } from '../../cli/fixture.ts'
+import { createApp, serveLocal } from '../../http/by-the-document.ts'
 
 // Side by side: what takes long is the wait for the second heartbeat.
 test.concurrent('our own server keeps to the protocol, and nothing of the suite stays behind', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { serveLocal } from '../../../functions/local/serve.ts'
 import { overwinter } from '../../cli/fixture.ts'
+import { serveLocal } from '../../http/by-the-document.ts'
 
 test('a server without the workflow is told so', async () => {
   await using server = await serveLocal({ path: ':memory:', workflows: [], port: 0, log: () => {} })

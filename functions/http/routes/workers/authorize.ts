@@ -3,7 +3,7 @@ import type { Scope } from '../../../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../../../sdk/tasks/workers.ts'
 import { HttpProblem } from '../../problem.ts'
 
-/** Workers have tokens of their own, whoever else may use the API. */
+/** Workers have tokens of their own, beside those of other callers of the API. */
 export async function scopeOf(c: Context, { tokens }: Workers): Promise<Scope> {
   const [, token] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
   const scope = token === undefined ? undefined : await tokens.scopeOf(token)

@@ -1,14 +1,14 @@
+import type { Context } from 'hono'
 import type { Connection } from '../../../../sdk/tasks/directory.ts'
 import type { WorkerRegistration } from '../../../../sdk/tasks/wire.ts'
-import { readJson } from '../../body.ts'
-import { Checks, readFields } from '../../checks.ts'
-import { ref } from '../../openapi-schemas.ts'
+import { Checks } from '../../checks.ts'
+import { bodyOf } from '../../request.ts'
 import type { WorkerRoute } from '../../route.ts'
 import { requireTypes, scopeOf } from './authorize.ts'
-import { checkId, checkMost, checkTypes, ENVELOPE_BYTES } from './fields.ts'
+import { ENVELOPE_BYTES } from './envelope.ts'
 
 const HEARTBEAT_MS = 25_000
-const FIELDS = ['worker_id', 'task_types', 'max_tasks', 'language', 'transport', 'metadata'] as const
+const ConnectRequest = bodyOf(() => import('../../../../sdk/http-api/workers.ts'), 'ConnectRequest')
 
 export const connect: WorkerRoute = {
   method: 'POST',
@@ -16,14 +16,14 @@ export const connect: WorkerRoute = {
   operationId: 'connectWorker',
   needs: 'work',
   summary: 'Registers a worker for as long as the connection lasts, and sends it a heartbeat every 25 seconds.',
-  body: ref('ConnectRequest'),
+  body: ConnectRequest,
   responses: {
-    200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } },
+    200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream' },
   },
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers, clock, longestConnectionMs }) {
     const scope = await scopeOf(c, workers)
-    const registration = readRegistration(await readJson(c, ENVELOPE_BYTES))
+    const registration = await readRegistration(c)
     requireTypes(scope, registration.task_types)
     const connection = await workers.directory.connect(registration)
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
@@ -37,20 +37,9 @@ export const connect: WorkerRoute = {
   },
 }
 
-function readRegistration(body: unknown): WorkerRegistration {
+async function readRegistration(c: Context): Promise<WorkerRegistration> {
   const checks = new Checks()
-  const fields = readFields(body ?? {}, FIELDS, checks)
-  checkId(checks, '$.worker_id', fields.worker_id)
-  checkTypes(checks, fields.task_types)
-  checkMost(checks, fields.max_tasks)
-  for (const name of ['language', 'transport'] as const)
-    if (fields[name] !== undefined) checkId(checks, `$.${name}`, fields[name])
-  const { metadata } = fields
-  const isMetadata =
-    typeof metadata === 'object' &&
-    metadata !== null &&
-    Object.values(metadata).every((value) => typeof value === 'string')
-  checks.require('$.metadata', metadata === undefined || isMetadata, 'must be an object of strings')
+  const fields = await ConnectRequest.read(c, ENVELOPE_BYTES, checks)
   checks.throwIfAny()
   return { language: 'unknown', transport: 'bridge', ...(fields as Omit<WorkerRegistration, 'language' | 'transport'>) }
 }
@@ -61,7 +50,10 @@ interface Heartbeats extends Connection {
   signal: AbortSignal
 }
 
-/** Ends when the worker hangs up, and says so. One that is cut off stays registered: the worker is about to connect again. */
+/**
+ * Ends when the worker hangs up, and says so. One that is cut off stays registered: the worker is about to
+ * connect again.
+ */
 function heartbeats({ clock, until, beat, end, signal }: Heartbeats): ReadableStream<Uint8Array> {
   let stopTimer = () => {}
   let hasEnded = false
@@ -69,7 +61,7 @@ function heartbeats({ clock, until, beat, end, signal }: Heartbeats): ReadableSt
     if (hasEnded) return
     hasEnded = true
     stopTimer()
-    // Nobody is left to tell; the registration runs out by itself.
+    // The worker is gone; the registration runs out by itself.
     end().catch(() => {})
   }
   return new ReadableStream({

@@ -1,22 +1,12 @@
+import type { Context } from 'hono'
 import type { TaskPayload } from '../../../../sdk/tasks/wire.ts'
-import { readJson } from '../../body.ts'
-import { Checks, readFields } from '../../checks.ts'
-import { ref } from '../../openapi-schemas.ts'
+import { Checks } from '../../checks.ts'
+import { bodyOf } from '../../request.ts'
 import { json, type WorkerRoute } from '../../route.ts'
 import { requireTypes, scopeOf } from './authorize.ts'
-import { checkId, checkMost, checkTypes, ENVELOPE_BYTES, isWhole } from './fields.ts'
+import { ENVELOPE_BYTES } from './envelope.ts'
 
-const LONGEST_POLL_MS = 60_000
-const MOST_IN_HAND = 10_000
-
-interface Poll {
-  task_types: string[]
-  max_tasks: number
-  timeout_ms: number
-  worker_id?: string
-  in_hand?: number
-  poll_id?: string
-}
+const PollRequest = bodyOf(() => import('../../../../sdk/http-api/workers.ts'), 'PollRequest')
 
 export const poll: WorkerRoute = {
   method: 'POST',
@@ -24,8 +14,8 @@ export const poll: WorkerRoute = {
   operationId: 'pollTasks',
   needs: 'work',
   summary: 'Tasks of these types, as soon as there are any; an empty list when the time is up.',
-  body: ref('PollRequest'),
-  responses: { 200: { description: 'Each is this worker’s until its deadline.', schema: ref('TaskPayloads') } },
+  body: PollRequest,
+  responses: { 200: { description: 'Each is this worker’s until its deadline.', shape: 'TaskPayloads' } },
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
@@ -36,7 +26,7 @@ export const poll: WorkerRoute = {
       worker_id: worker,
       in_hand,
       poll_id,
-    } = readPoll(await readJson(c, ENVELOPE_BYTES))
+    } = await readPoll(c)
     requireTypes(scope, types)
     const { signal } = c.req.raw
     const missed = await givenBefore()
@@ -45,7 +35,7 @@ export const poll: WorkerRoute = {
     await tell(inHand)
     const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
     // A worker that has hung up may be gone for good, and what is told here would bring it back.
-    // The list of workers is for people: that it could not be written must not cost anybody the tasks just taken.
+    // The list of workers is for people: that it could not be written must not lose the tasks just taken.
     if (!signal.aborted) await Promise.all([tell(inHand + tasks.length), noteAnswer(tasks)]).catch(() => {})
     if (signal.aborted) await workers.broker.takeBack(tasks)
     return json(tasks)
@@ -77,27 +67,9 @@ export const poll: WorkerRoute = {
   },
 }
 
-function readPoll(body: unknown): Poll {
+async function readPoll(c: Context) {
   const checks = new Checks()
-  const fields = readFields(
-    body ?? {},
-    ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand', 'poll_id'],
-    checks,
-  )
-  checkTypes(checks, fields.task_types)
-  checkMost(checks, fields.max_tasks)
-  checks.require(
-    '$.timeout_ms',
-    isWhole(fields.timeout_ms, 0, LONGEST_POLL_MS),
-    `must be a whole number from 0 to ${LONGEST_POLL_MS}`,
-  )
-  if (fields.worker_id !== undefined) checkId(checks, '$.worker_id', fields.worker_id)
-  checks.require(
-    '$.in_hand',
-    fields.in_hand === undefined || isWhole(fields.in_hand, 0, MOST_IN_HAND),
-    `must be a whole number from 0 to ${MOST_IN_HAND}`,
-  )
-  if (fields.poll_id !== undefined) checkId(checks, '$.poll_id', fields.poll_id)
+  const fields = await PollRequest.read(c, ENVELOPE_BYTES, checks)
   checks.throwIfAny()
-  return fields as unknown as Poll
+  return fields as Required<Pick<typeof fields, 'task_types' | 'max_tasks' | 'timeout_ms'>> & typeof fields
 }

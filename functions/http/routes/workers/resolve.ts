@@ -1,35 +1,20 @@
+import type { Context } from 'hono'
 import type { Json } from '../../../../sdk/base/json.ts'
 import { decodeUncoded, encode } from '../../../../sdk/base/values.ts'
 import type { Resolved } from '../../../../sdk/tasks/broker.ts'
 import type { Refusal } from '../../../../sdk/tasks/lifecycle.ts'
 import { MOST_PAYLOAD_BYTES } from '../../../../sdk/tasks/task.ts'
 import { type ResolveBody, resolutionOf } from '../../../../sdk/tasks/wire.ts'
-import { readJson } from '../../body.ts'
-import { Checks, readFields, readKey } from '../../checks.ts'
-import { ref } from '../../openapi-schemas.ts'
+import { Checks, readKey } from '../../checks.ts'
 import { HttpProblem } from '../../problem.ts'
+import { bodyOf } from '../../request.ts'
 import { json, type WorkerRoute } from '../../route.ts'
 import { requireTypes, scopeOf } from './authorize.ts'
-import { ENVELOPE_BYTES, isWhole } from './fields.ts'
+import { ENVELOPE_BYTES } from './envelope.ts'
 
-const LONGEST_PAUSE_MS = 3_600_000
-const LONGEST_ERROR = 10_000
-const ACTIONS = ['complete', 'fail', 'pause', 'checkpoint', 'continue'] as const
-const FIELDS = [
-  'action',
-  'attempt',
-  'iteration',
-  'output',
-  'error',
-  'retryable',
-  'name',
-  'duration_ms',
-  'checkpoint',
-  'data',
-] as const
+const shapes = () => import('../../../../sdk/http-api/workers.ts')
+const ResolveRequest = bodyOf(shapes, 'ResolveRequest')
 const PAYLOADS = ['output', 'checkpoint', 'data'] as const
-
-type Fields = Partial<Record<(typeof FIELDS)[number], unknown>>
 
 export const resolve: WorkerRoute = {
   method: 'POST',
@@ -37,10 +22,11 @@ export const resolve: WorkerRoute = {
   operationId: 'resolveTask',
   needs: 'work',
   summary:
-    'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign of life), or wants one more iteration.',
+    'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign ' +
+    'of life), or wants one more iteration.',
   takesKey: true,
-  body: ref('ResolveRequest'),
-  responses: { 200: { description: 'What became of it is noted.', schema: ref('Resolved') } },
+  body: ResolveRequest,
+  responses: { 200: { description: 'What became of it is noted.', shape: 'Resolved' } },
   problems: [
     'invalid-input',
     'malformed-json',
@@ -53,7 +39,7 @@ export const resolve: WorkerRoute = {
   ],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
-    const fields = readResolution(await readJson(c, MOST_PAYLOAD_BYTES + ENVELOPE_BYTES))
+    const fields = await readResolution(c)
     const { idempotencyKey } = readKey(c)
     const id = c.req.param('id')!
     const task = await workers.broker.find(id)
@@ -71,36 +57,13 @@ export const resolve: WorkerRoute = {
   },
 }
 
-function readResolution(body: unknown): ResolveBody {
+async function readResolution(c: Context): Promise<ResolveBody> {
   const checks = new Checks()
-  const fields: Fields = readFields(body ?? {}, FIELDS, checks)
-  const { action, attempt, iteration, error, retryable, duration_ms } = fields
-  checks.require(
-    '$.action',
-    ACTIONS.some((known) => known === action),
-    `must be one of ${ACTIONS.join(', ')}`,
-  )
-  checks.require(
-    '$.attempt',
-    attempt === undefined || isWhole(attempt, 1, Number.MAX_SAFE_INTEGER),
-    'must be a whole number from 1',
-  )
-  checks.require(
-    '$.iteration',
-    iteration === undefined || isWhole(iteration, 0, Number.MAX_SAFE_INTEGER),
-    'must be a whole number from 0',
-  )
-  checks.require('$.retryable', retryable === undefined || typeof retryable === 'boolean', 'must be true or false')
-  if (action === 'fail' || error !== undefined) {
-    const isText = typeof error === 'string' && error.length > 0 && error.length <= LONGEST_ERROR
-    checks.require('$.error', isText, `must say what went wrong, in 1 to ${LONGEST_ERROR} characters`)
-  }
-  if (action === 'pause' || duration_ms !== undefined) {
-    checks.require(
-      '$.duration_ms',
-      isWhole(duration_ms, 1, LONGEST_PAUSE_MS),
-      `must be a whole number from 1 to ${LONGEST_PAUSE_MS} (an hour)`,
-    )
+  const fields = await ResolveRequest.read(c, MOST_PAYLOAD_BYTES + ENVELOPE_BYTES, checks)
+  const { action } = fields
+  if (action === 'fail' || action === 'pause') {
+    const { field, message } = (await shapes()).NEEDED[action]
+    checks.require(`$.${field}`, fields[field] !== undefined, message)
   }
   checks.throwIfAny()
   const payloads: Partial<Record<(typeof PAYLOADS)[number], unknown>> = {}
@@ -129,6 +92,7 @@ function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: fa
     return new HttpProblem('conflict', `task '${id}' has moved on: ${now}. Drop it, and poll for the next`)
   return new HttpProblem(
     'conflict',
-    `a worker lost task '${id}' by silence and may still speak, so say which one you have: send 'attempt' and 'iteration'`,
+    `a worker lost task '${id}' by silence and may still speak, so say which one you have: send ` +
+      `'attempt' and 'iteration'`,
   )
 }
