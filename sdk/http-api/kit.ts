@@ -87,28 +87,31 @@ export function noted<S extends Shape>(shape: S, note: Meta | string): S {
 }
 
 /** A shape with a name in the document, which other shapes refer to. */
-export function named<S extends Shape>(id: string, shape: S, description?: string): S {
-  notes.add(shape, { ...notes.get(shape), id, ...(description !== undefined && { description }) })
+export function named<S extends Shape>(id: string, shape: S): S {
+  notes.add(shape, { ...notes.get(shape), id })
   return shape
 }
 
-/**
- * The body of a request, with the words for what is not known in it. Problems come in the order of the fields. `known`: the
- * order in which people read the fields, where that is another.
- */
+interface RequestWords<K extends string> {
+  /** Behind the words for a field that is not known. */
+  hint?: string
+  /** The order in which people read the fields, where that is not the order in which they are checked. */
+  known?: readonly K[]
+  description?: string
+}
+
+/** The body of a request, with the words for what is not known in it. Problems come in the order of the fields. */
 export function request<S extends z.core.$ZodShape>(
   id: string,
   fields: S,
-  { hint = '', known: names = Object.keys(fields) }: { hint?: string; known?: readonly (keyof S & string)[] } = {},
+  { hint = '', known: names = Object.keys(fields), description }: RequestWords<keyof S & string> = {},
 ): z.ZodMiniObject<S, z.core.$strict> {
   const known = names.join(', ')
-  return named(
-    id,
-    z.strictObject(fields, {
-      error: ({ code }) =>
-        code === 'unrecognized_keys'
-          ? `is not known here; known: ${known}${hint}`
-          : `must be a JSON object with the fields ${known}`,
-    }),
-  )
+  const shape = z.strictObject(fields, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys'
+        ? `is not known here; known: ${known}${hint}`
+        : `must be a JSON object with the fields ${known}`,
+  })
+  return named(id, description === undefined ? shape : noted(shape, description))
 }

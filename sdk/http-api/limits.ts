@@ -94,8 +94,12 @@ const SCOPE = {
   ),
   run: maybe(tested((id: string) => checkRunId(id), { type: 'string', description: 'This run.' })),
 }
-export const PauseRequest = request('PauseRequest', SCOPE)
-export const ResumeRequest = request('ResumeRequest', {
-  ...SCOPE,
-  perSecond: maybe(noted(number(MOST_PER_SECOND), `Default ${USUAL_PER_SECOND}.`)),
-})
+export const PauseRequest = request('PauseRequest', SCOPE, { description: 'One of the three.' })
+export const ResumeRequest = request(
+  'ResumeRequest',
+  {
+    ...SCOPE,
+    perSecond: maybe(noted(number(MOST_PER_SECOND), `Default ${USUAL_PER_SECOND}.`)),
+  },
+  { description: 'One of all, workflow and run, and how fast.' },
+)

@@ -74,4 +74,3 @@ export const Accepted = named('Accepted', object({ accepted: flag }))
 export type AcceptedJson = Shaped<typeof Accepted>
 
 export const Asked = named('Asked', object({ accepted: flag, idempotencyKey: text }))
-export type AskedJson = Shaped<typeof Asked>

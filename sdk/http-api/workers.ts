@@ -185,7 +185,6 @@ export const TokenRequest = request('TokenRequest', {
     }),
   ),
 })
-export type TokenRequestJson = Shaped<typeof TokenRequest>
 
 const TOKEN = {
   id: text,
