@@ -46,7 +46,7 @@ export async function benchContention(): Promise<void> {
         const ofIdeal = round(share / idealShare(load))
         const name = `${load.runs} ${kind}s on a limit of ${concurrency}, ${runners} runners, 250 to 750 ms`
         report('contention', name, { refusedWrites, calls, most }, { refusedWrites: 2 })
-        const goal = rounds === ROUNDS ? { share: 0.8 } : {}
+        const goal: Record<string, number> = rounds === ROUNDS ? { share: 0.8 } : {}
         report('contention', `${name}: use of the slots`, { share, ofIdeal }, goal, { atLeast: true })
       }
 }
