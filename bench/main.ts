@@ -2,7 +2,7 @@ import { benchEngine } from './engine.ts'
 import { finish } from './report.ts'
 
 /**
- * npm run bench [-- engine | local | workers | cold | values | lists | ui | tracing | flow | wakeups |
+ * npm run bench [-- engine | local | workers | cold | values | lists | ui | tracing | flow | contention | wakeups |
  * against | peers] [--json]
  */
 const suites: Record<string, () => Promise<void>> = {
@@ -15,6 +15,7 @@ const suites: Record<string, () => Promise<void>> = {
   ui: async () => (await import('./ui.ts')).benchUi(),
   tracing: async () => (await import('./tracing.ts')).benchTracing(),
   flow: async () => (await import('./flow.ts')).benchFlow(),
+  contention: async () => (await import('./contention.ts')).benchContention(),
   wakeups: async () => (await import('./wakeups.ts')).benchWakeups(),
   against: async () => (await import('./against.ts')).benchAgainst(),
   peers: async () => (await import('./peers.ts')).benchPeers(),

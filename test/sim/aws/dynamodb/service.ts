@@ -31,6 +31,8 @@ export class DynamoDb {
   private readonly habits: DynamoDbHabits
   private readonly tables = new Map<string, Table>()
   private readonly transactions: Transactions
+  /** Writes whose condition did not hold. DynamoDB charges for them. */
+  refusedWrites = 0
 
   constructor(clock: Clock, chance: Chance, habits: Partial<DynamoDbHabits> = {}) {
     this.clock = clock
@@ -76,6 +78,7 @@ export class DynamoDb {
     const old = table.read(write.key, 0)?.item
     if (!write.accepts(old)) {
       const Item = write.showsOld && old ? { Item: old } : {}
+      this.refusedWrites++
       throw new ConditionalCheckFailedException({
         message: 'The conditional request failed',
         $metadata: METADATA,
