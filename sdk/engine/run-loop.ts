@@ -53,7 +53,10 @@ export async function runOnce(
   return outcome
 }
 
-/** A runner that only lost a slot, to one that should have been dead, still holds the lease: it hands the run on. */
+/**
+ * A superseded runner may still hold the lease: a runner that should have been dead took its slot of the journal. It
+ * releases the run. Where another runner has the run, the store refuses that.
+ */
 async function releaseLease({ world, run: { id, epoch } }: Visit): Promise<void> {
   const result = await world.store.commit({ runId: id, epoch, next: { kind: 'release', noProgress: true } })
   if (result.ok) await world.wakeups.send(result.wakes)
@@ -119,7 +122,7 @@ class RunLoop {
       if (replay.end) return this.finish()
       const refreshing = drain.refresh()
       if (refreshing) await refreshing
-      // Whether the run has to leave this runner soon. Then no body begins, and the visit is over once all have ended.
+      // `stop`: the run has to leave this runner soon. No body begins from then on; once all have ended, it is over.
       const stop = drain.check()
       if (stop?.isOver()) return this.handOver(stop)
       const mayOpen = stop?.mayOpen !== false
@@ -134,11 +137,11 @@ class RunLoop {
       if (mayOpen) steps.queueDue()
       if (stop?.isOver()) continue
       if (!stop) {
-        // Some steps must not begin before another party agrees. `sendRequests` asks, with at most a few commits.
+        // Some steps need a grant from the store before they begin. `sendRequests` asks for it.
         if (starts.hasRequests && !(await starts.sendRequests())) return SUPERSEDED
         steps.announce()
       }
-      // Near the deadline this runner does not wait for a timer either: another one will.
+      // Near the deadline this runner waits for no timer: the run suspends, and another runner wakes with it.
       const waitsHere = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
       // I3: all that the code has seen is durable before the first body begins, and while the loop waits.
       const mustSave = buffer.isDirty && ((!stop && starts.any) || waitsHere)
@@ -148,8 +151,8 @@ class RunLoop {
         if (lease.mayHaveRunOut && !(await lease.renewUntilYoung())) return SUPERSEDED
         steps.begin()
       }
-      // A step came too late for what it was granted, and has to ask again. That takes a process that stood still, each
-      // time, and each time round commits or reads: it cannot spin.
+      // `begin` has sent a step back to ask again, because this process began it too late. Asking takes a read or a
+      // commit each time, and a step that is in time is not sent back: this cannot spin.
       if (!stop && starts.hasRequests) continue
       if (waitsHere || steps.areRunning) {
         if (buffer.isDirty) continue
@@ -187,7 +190,10 @@ class RunLoop {
     return this.visit.closing.finish(this.workflow, this.waits, this.code.compensated)
   }
 
-  /** What has happened is saved: parking alone would forget it, and steps would run again. */
+  /**
+   * The code is right and only cannot go on, so what has happened is saved before the run is parked. (After a violation
+   * nothing is: what was seen since the last commit may be wrong.)
+   */
   private async saveAndPark(why: Error): Promise<RunOutcome> {
     const { buffer, closing } = this.visit
     if (buffer.isDirty && !this.visit.keeps(await buffer.save())) return SUPERSEDED
