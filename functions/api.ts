@@ -1,6 +1,5 @@
 import { Client, type RunView } from '../sdk/index.ts'
 import { allowBrowsers } from './browsers.ts'
-import { codedWorld } from './coded-world.ts'
 import { type Environment, log } from './environment.ts'
 import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
@@ -8,6 +7,7 @@ import { logsLink } from './logs-link.ts'
 import { metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
 import { startingPaused } from './start-paused.ts'
+import { codedWorld } from './world-with-codec.ts'
 
 const { OVERWINTER_SCOPES, OVERWINTER_CORS, OVERWINTER_RUNNER_LOG } = process.env
 

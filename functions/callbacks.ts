@@ -1,11 +1,11 @@
 import { Client } from '../sdk/index.ts'
 import { allowBrowsers } from './browsers.ts'
-import { codedWorld } from './coded-world.ts'
 import { log } from './environment.ts'
 import { behindGateway } from './gateway.ts'
 import { createCallbackApp } from './http/app.ts'
 import { metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
+import { codedWorld } from './world-with-codec.ts'
 
 const { OVERWINTER_CORS } = process.env
 const client = new Client(codedWorld(), registry, handlers)

@@ -3,7 +3,6 @@ import { Intake } from '../sdk/events/intake.ts'
 import { Client } from '../sdk/index.ts'
 import { lazyClients } from '../sdk/worlds/aws/clients.ts'
 import { Objects } from '../sdk/worlds/aws/objects.ts'
-import { codedWorld } from './coded-world.ts'
 import { log, setting } from './environment.ts'
 import { EventDeadLetters } from './event-dead-letters.ts'
 import { takeDelivery } from './event-delivery.ts'
@@ -11,6 +10,7 @@ import { mappingsOf } from './mappings-of.ts'
 import { METRIC, metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
 import { mappingFor, type Subscription } from './subscription.ts'
+import { codedWorld } from './world-with-codec.ts'
 
 const subscription = JSON.parse(setting('OVERWINTER_SUBSCRIPTION')) as Subscription
 const deadLetters = new EventDeadLetters(

@@ -1,5 +1,5 @@
 import type { RunOutcome } from '../sdk/engine/closing.ts'
-import type { Counted } from './counted-world.ts'
+import type { Counted } from './counting.ts'
 import { METRIC, type MetricUnit, metrics } from './metrics.ts'
 
 type Measured = [name: string, unit: MetricUnit, value: number]

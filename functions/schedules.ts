@@ -1,8 +1,8 @@
 import { Client, Schedules } from '../sdk/index.ts'
-import { codedWorld } from './coded-world.ts'
 import { metrics } from './metrics.ts'
 import { registry, schedules } from './registry.ts'
 import { startingPaused } from './start-paused.ts'
+import { codedWorld } from './world-with-codec.ts'
 
 const client = new Client(codedWorld(), registry)
 const begin = startingPaused(client.world)

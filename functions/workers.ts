@@ -1,8 +1,8 @@
 import { handle, streamHandle } from 'hono/aws-lambda'
 import { Workers } from '../sdk/tasks/workers.ts'
-import { codedWorld } from './coded-world.ts'
 import { log } from './environment.ts'
 import { createWorkerApp } from './http/app.ts'
+import { codedWorld } from './world-with-codec.ts'
 
 /**
  * Behind a function URL, because a poll may take longer than API Gateway waits. Lambda does not report that a

@@ -71,7 +71,7 @@ function streamOf(world: Local['world'], signal: AbortSignal): ReadableStream<Ui
   })
 }
 
-const ReplayQuery = queryOf(() => import('../../sdk/http-api/run-reading.ts'), 'ReplayQuery')
+const ReplayQuery = queryOf(() => import('../../sdk/http-api/run-queries.ts'), 'ReplayQuery')
 
 const replay: Route = {
   method: 'GET',

@@ -20,7 +20,7 @@ import {
 } from './kit.ts'
 import { Count, Scope } from './scope.ts'
 
-/** What the API says of runs. `encode.ts` writes them, `http-client/decode.ts` reads them. */
+/** What the API says of runs. `encode.ts` writes them, `http-client/wire.ts` reads them. */
 
 export const Status: Shape<RunStatus> = named('Status', among(RUN_STATUSES))
 

@@ -28,7 +28,7 @@ export function takeSentBy(wakeups: AwsWakeups): () => Wake[] {
   }
 }
 
-/** What sdk/ports.ts promises. Every world passes this, or it is not a world. */
+/** What sdk/ports/ promises. Every world passes this, or it is not a world. */
 export function worldContract(name: string, open: () => Promise<WorldUnderTest>): void {
   describe(`world contract: ${name}`, () => {
     let under: WorldUnderTest

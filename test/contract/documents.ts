@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WorldUnderTest } from './contract.ts'
 
-/** What sdk/ports.ts promises of documents, for every world. */
+/** What sdk/ports/ promises of documents, for every world. */
 export function documentsContract(name: string, open: () => Promise<WorldUnderTest>): void {
   describe(`documents contract: ${name}`, () => {
     let under: WorldUnderTest

@@ -11,7 +11,7 @@ import type { NewRun, RunStatus } from '../../sdk/ports/run.ts'
 import type { Wake } from '../../sdk/ports/world.ts'
 import type { WorldUnderTest } from './contract.ts'
 
-/** What sdk/ports.ts promises of limits, for every world. */
+/** What sdk/ports/ promises of limits, for every world. */
 export function flowContract(name: string, open: () => Promise<WorldUnderTest>): void {
   describe(`flow contract: ${name}`, () => {
     let under: WorldUnderTest

@@ -8,7 +8,7 @@ import type { WorldUnderTest } from './contract.ts'
 /** Queues are made beforehand, one for each test. */
 export const TASK_TYPES = Array.from({ length: 12 }, (_, n) => `type ${n + 1}`)
 
-/** What sdk/ports.ts promises of tasks, for every world. */
+/** What sdk/ports/ promises of tasks, for every world. */
 export function tasksContract(name: string, open: () => Promise<WorldUnderTest>): void {
   describe(`tasks contract: ${name}`, () => {
     let under: WorldUnderTest

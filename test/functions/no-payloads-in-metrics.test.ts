@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { counted } from '../../functions/counted-world.ts'
+import { counted } from '../../functions/counting.ts'
 import { metrics } from '../../functions/metrics.ts'
 import { countVisit } from '../../functions/outcome-metrics.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'

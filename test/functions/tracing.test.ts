@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { counted } from '../../functions/counted-world.ts'
+import { counted } from '../../functions/counting.ts'
 import { METRIC, metrics } from '../../functions/metrics.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, workflow } from '../../sdk/index.ts'

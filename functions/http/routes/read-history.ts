@@ -7,7 +7,7 @@ import { HttpProblem } from '../problem.ts'
 import { queryOf } from '../request.ts'
 import { jsonWithPayloads, type Route } from '../route.ts'
 
-const HistoryQuery = queryOf(() => import('../../../sdk/http-api/run-reading.ts'), 'HistoryQuery')
+const HistoryQuery = queryOf(() => import('../../../sdk/http-api/run-queries.ts'), 'HistoryQuery')
 
 const getHistory: Route = {
   method: 'GET',

@@ -7,7 +7,7 @@ import { fitting } from '../pages.ts'
 import { queryOf } from '../request.ts'
 import { type Api, json, jsonWithPayloads, type Route } from '../route.ts'
 
-const shapes = () => import('../../../sdk/http-api/run-reading.ts')
+const shapes = () => import('../../../sdk/http-api/run-queries.ts')
 const RunFilter = queryOf(shapes, 'RunFilter')
 const RunQuery = queryOf(shapes, 'RunQuery')
 const StepsQuery = queryOf(shapes, 'StepsQuery')

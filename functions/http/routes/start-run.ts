@@ -14,7 +14,7 @@ const SHARED =
   'must not be given: starts of this workflow become one run (its debounce or batch), so none of ' +
   'them can choose its id or its time; an Idempotency-Key tells a repeated start'
 const StartRequest = bodyOf(() => import('../../../sdk/http-api/starting.ts'), 'StartRequest')
-const Waits = queryOf(() => import('../../../sdk/http-api/run-reading.ts'), 'Waits')
+const Waits = queryOf(() => import('../../../sdk/http-api/run-queries.ts'), 'Waits')
 
 export const startRun: Route = {
   method: 'POST',

@@ -17,7 +17,7 @@ const shapes = () => import('../../../sdk/http-api/steering.ts')
 const Reason = bodyOf(shapes, 'Reason')
 const RerunRequest = bodyOf(shapes, 'RerunRequest')
 const EraseQuery = queryOf(shapes, 'EraseQuery', 'query ')
-const AskQuery = queryOf(() => import('../../../sdk/http-api/run-reading.ts'), 'AskQuery')
+const AskQuery = queryOf(() => import('../../../sdk/http-api/run-queries.ts'), 'AskQuery')
 
 const signalRun: Route = {
   method: 'POST',
