@@ -116,11 +116,15 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
     const found = await world.documents.get(PAUSES, name)
     // One that cannot be read is replaced: its runs come to the new pause.
     const there = found?.unreadable ? undefined : (found?.value as unknown as LimitRecord | undefined)
-    if (!found && 'run' in scope && (await pausedRuns(world)) >= MOST_PAUSES)
+    if (!found && 'run' in scope && (await pausedRuns(world)) >= MOST_PAUSES) {
+      // Listing them removes those of runs that have ended.
+      await listPauses(world)
+      if ((await pausedRuns(world)) < MOST_PAUSES) continue
       throw new ConflictError(
         `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. ` +
-          '`overwinter pauses` lists them, and forgets those that have ended',
+          '`overwinter pauses` lists them',
       )
+    }
     // Paused again while it resumes: runs in its queue stay there.
     const since = there?.since ?? world.clock.now()
     // Two pauses of one name may begin at the same time, where clocks differ.

@@ -45,3 +45,14 @@ test.each(['concurrency', 'priority'] as const)(
     }
   },
 )
+
+test.each([[null], [undefined], [{ concurrency: null }], [{ rate: null, per: '1s' }]])(
+  'setting a limit to %j is refused with what to say instead',
+  async (options) => {
+    const w = workflow('w', { concurrency: { limit: 3 } }, async () => 1)
+    const env = await testEnv({ workflows: [w] })
+    await (await env.start(w, undefined)).result()
+    await expect(env.client.limits.set('w:concurrency', options as never)).rejects.toThrow('say which numbers of limit')
+    expect(await env.client.limits.get('w:concurrency')).toMatchObject({ inForce: { concurrency: 3 }, isSet: false })
+  },
+)

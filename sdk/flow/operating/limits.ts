@@ -52,6 +52,17 @@ export interface GateView {
 const MOST_GATES = 50
 const MOST_SHOWN = 10
 
+/** From JavaScript anything may come. `null` must not pass for a number that is left out. */
+function refuseUnlessNumbers(name: unknown, options: unknown): void {
+  if (typeof name !== 'string') throw new InvalidInputError(`the name of a limit is a text, got ${String(name)}`)
+  const isObject = typeof options === 'object' && options !== null
+  if (isObject && !Object.values(options).includes(null)) return
+  throw new InvalidInputError(
+    `say which numbers of limit '${name}' are to count: { concurrency }, { rate, per } or both; ` +
+      'leave out what is to stay. To have the numbers of the code count again, use `limits.reset`',
+  )
+}
+
 /** Limits while they are in use: looked at, changed, paused, without a deployment. */
 export class Limits {
   private readonly world: World
@@ -85,7 +96,8 @@ export class Limits {
   /**
    * Sets other numbers than the code's, until `reset`. What is not given stays as it is. Holders keep their permits.
    */
-  set(name: string, options: LimitOptions): Promise<LimitView> {
+  async set(name: string, options: LimitOptions): Promise<LimitView> {
+    refuseUnlessNumbers(name, options)
     // For a limit whose record cannot be read, and that the code of this process does not have.
     const code = () => this.codeOf(name) ?? specOf(options, `limit '${name}'`)
     const set = (record: LimitRecord): LimitRecord => {
