@@ -6,8 +6,9 @@ import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { type Dispatched, dispatch } from './dispatch.ts'
-import { changeEntry, findEntry, putEntry, removeEntry } from './entries.ts'
-import { entryOf } from './queueing.ts'
+import { changeEntry, findEntry, removeEntry } from './entries.ts'
+import { waitsWith } from './grant.ts'
+import { entryOf, join } from './queueing.ts'
 import { limitOf } from './record.ts'
 import { free, slotOf } from './slots.ts'
 import { readState, writeState } from './state.ts'
@@ -84,11 +85,13 @@ function* queueRunAgain(storage: Storage, id: LimiterId, runId: string): Procedu
   // In a new epoch: a process that removes the old entry late does not remove this one.
   const entry = entryOf({ ...run, epoch: run.epoch + 1, admission }, limiter)
   // The entry first: a run that waits is in the queue.
-  yield* putEntry(storage, id, entry)
+  yield* join(storage, id, entry)
   const when = { status: ['pending' as const], passed: passed + 1, stimulus: run.stimulus }
   const updated = yield* ask(
     storage.update(run, { when, set: { status: 'queued', passed, wakeAt: undefined, admission }, bump: ['epoch'] }),
   )
-  if (!updated.ok) yield* removeEntry(storage, id, entryKey(entry))
-  return updated.ok ? [] : undefined
+  // Another process may have revoked it at the same time: then the run waits with this very entry.
+  if (updated.ok || (updated.run && waitsWith(storage, updated.run, entry, id))) return []
+  yield* removeEntry(storage, id, entryKey(entry))
+  return undefined
 }
