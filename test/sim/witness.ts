@@ -54,17 +54,20 @@ export class Witness implements Effects {
     const { store } = this.cloud.observer()
     const now = this.cloud.clock.now()
     const stateOf = (body: string) => store.state(body.slice(0, body.indexOf('/')))
-    for (const [other, { since, epoch }] of this.inside) {
-      if (other === key) continue
+    // At once, before anything is asked: two bodies that begin at the same moment see each other.
+    const own: { since: number; epoch: number | undefined } = { since: now, epoch: undefined }
+    const others = [...this.inside].filter(([other]) => other !== key)
+    this.inside.set(key, own)
+    signal.addEventListener('abort', () => this.inside.delete(key))
+    for (const [other, { since, epoch }] of others) {
       const state = await stateOf(other)
-      const isOver =
-        !state || hasEnded(state.status) || state.status === 'stuck' || state.epoch !== epoch || now - since > LEASE_MS
+      const isTaken = epoch !== undefined && state?.epoch !== epoch
+      const isOver = !state || hasEnded(state.status) || state.status === 'stuck' || isTaken || now - since > LEASE_MS
       if (!isOver) this.say(`limit: ${key} came in while ${other} was inside`)
       this.inside.delete(other)
     }
-    if (signal.aborted) return
-    this.inside.set(key, { since: now, epoch: (await stateOf(key))?.epoch })
-    signal.addEventListener('abort', () => this.inside.delete(key))
+    own.epoch = (await stateOf(key))?.epoch
+    if (signal.aborted) this.inside.delete(key)
   }
 
   handOut(handed: Handed): void {
