@@ -14,7 +14,7 @@ import { validFor } from './grant.ts'
 import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
 import { revoke } from './revoke.ts'
-import { free as freeSlot, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
+import { free, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
 import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /** What a request got: a permit, from `at` on; or a place in the queue, and then its run is woken. */
@@ -84,7 +84,7 @@ export function* acquireNow(
     last = undefined
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
-  if (got?.isNew) yield* freeSlot(storage, id, got.slot)
+  if (got?.isNew) yield* free(storage, id, got.slot)
   return last ? { seen: last } : {}
 }
 
@@ -172,8 +172,8 @@ export function* renewRate(
         ? seen.state
         : withReturned(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
     // It was granted before what is reserved for later, and need not come behind that.
-    const { lastAt: _, ...free } = before
-    const at = roomFor(limit.spec, cooling(free, limit.cooldownUntil), entry.cost, now)
+    const { lastAt: _, ...unordered } = before
+    const at = roomFor(limit.spec, cooling(unordered, limit.cooldownUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
     if (!hasRoom && !limit.isPaused && !isRevoked && mayRevoke(before, entry, now)) {
       isRevoked = true
