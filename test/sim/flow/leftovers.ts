@@ -1,7 +1,7 @@
 import { Client } from '../../../sdk/client/client.ts'
 import type { Cloud } from '../cloud.ts'
 import type { FlowOutside } from './outside.ts'
-import { mayStay } from './stored.ts'
+import { isQueue, mayStay, withoutTimes } from './stored.ts'
 import type { FlowWitness } from './witness.ts'
 import { canaryOf } from './workflows.ts'
 
@@ -31,6 +31,13 @@ export async function leftovers(cloud: Cloud): Promise<string[]> {
     found.push(`everything has ended, and these documents stay for ever: ${names.slice(0, 5).join(', ')}`)
   }
   return found
+}
+
+/** A request is in the queue of its limiter once, however long it waits and however often its run is looked at. */
+export function queuedTwice({ stored }: Cloud): string[] {
+  const requests = stored.documents().filter(({ collection }) => isQueue(collection))
+  const times = Map.groupBy(requests, ({ collection, key }) => `${collection} ${withoutTimes(key)}`)
+  return [...times].filter(([, entries]) => entries.length > 1).map(([request]) => request.replaceAll('\u0001', '|'))
 }
 
 /** After an erase, nothing of a payload is anywhere. */

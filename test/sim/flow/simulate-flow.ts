@@ -8,7 +8,7 @@ import { calledByPrefix } from '../prefixes.ts'
 import { CLOUDS, type WorldName } from '../simulate.ts'
 import { SimulatedWorkers } from '../workers.ts'
 import { checkStarts } from './accounting.ts'
-import { checkErased, leftovers } from './leftovers.ts'
+import { checkErased, leftovers, queuedTwice } from './leftovers.ts'
 import { Liveness, MOST_STANDING_MS } from './liveness.ts'
 import type { FlowMutant } from './mutants.ts'
 import { FlowOutside } from './outside.ts'
@@ -31,6 +31,9 @@ const AFTERMATH_MS = 60_000
 const HORIZON_MS = 3_600_000
 const MOST_MOMENTS = 60_000
 const SWEEP_MS = 60_000
+const HOLD_MS = 3 * 3_600_000
+/** One seed in so many holds on for hours. */
+const HOLDS_ONE_IN = 6
 
 /** One seed, one history: starts, operators and trouble for two minutes; then all is calm, and everything has to end. */
 export async function simulateFlow(seed: string, world: WorldName, mutant?: FlowMutant): Promise<FlowVerdict> {
@@ -54,7 +57,9 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const liveness = new Liveness(witness, MOST_STANDING_MS[world])
   outside.play()
   cloud.clock.at(START + CALM_AFTER_MS, () => cloud.calm())
-  const frames = await new Play(cloud, workers, outside, witness, liveness).run()
+  // By dice of its own: seeds from before make up the same scenario.
+  const holdsForHours = new SeededRandom(`how long flow ${seed}`).next() < 1 / HOLDS_ONE_IN
+  const frames = await new Play(cloud, workers, outside, witness, liveness, holdsForHours).run()
   const { length: bodies } = witness.bodies
   const virtualMs = cloud.clock.now() - START
   const stats = {
@@ -74,14 +79,23 @@ class Play {
   private readonly outside: FlowOutside
   private readonly witness: FlowWitness
   private readonly liveness: Liveness
+  private readonly holdsForHours: boolean
   private moments = 0
 
-  constructor(cloud: Cloud, workers: SimulatedWorkers, outside: FlowOutside, witness: FlowWitness, liveness: Liveness) {
+  constructor(
+    cloud: Cloud,
+    workers: SimulatedWorkers,
+    outside: FlowOutside,
+    witness: FlowWitness,
+    liveness: Liveness,
+    holdsForHours: boolean,
+  ) {
     this.cloud = cloud
     this.workers = workers
     this.outside = outside
     this.witness = witness
     this.liveness = liveness
+    this.holdsForHours = holdsForHours
   }
 
   /** Gives the number of frames that were checked. */
@@ -90,6 +104,7 @@ class Play {
     await this.until(START + CALM_AFTER_MS + 1, () => false)
     // Whoever got no answer has asked again by then.
     await this.until(START + HORIZON_MS, () => !outside.isBusy)
+    if (this.holdsForHours) await this.holdOn()
     let isLifted = false
     outside.lift(() => {
       isLifted = true
@@ -110,6 +125,13 @@ class Play {
     await this.until(cloud.clock.now() + HORIZON_MS, () => isErased)
     checkErased(cloud, witness, outside)
     return checked
+  }
+
+  /** What is paused or full stays so for hours, and every queued run is looked at meanwhile. */
+  private async holdOn(): Promise<void> {
+    await this.until(this.cloud.clock.now() + HOLD_MS, () => false)
+    for (const request of queuedTwice(this.cloud))
+      this.witness.fail('queue', `after hours, twice in a queue: ${request}`)
   }
 
   private async untilAllHasEnded(): Promise<boolean> {

@@ -19,6 +19,8 @@ export const isLimiter = (collection: string): boolean => collection.startsWith(
 /** One slot of a limiter. */
 export const isSlot = (collection: string): boolean => collection.startsWith('slots ')
 export const isQueue = (collection: string): boolean => collection.startsWith('line ')
+/** The key of a request in a queue, without how often it was made. */
+export const withoutTimes = (key: string): string => key.replace(/#\d+$/, '')
 export const isLimitRecord = (collection: string): boolean => collection === 'limits'
 export const isPauseRecord = (collection: string): boolean => collection === 'pauses'
 /** The record that counts such starts. */
@@ -73,7 +75,7 @@ export function runsHeldBy(stored: Stored, scope: PauseScope, since: number): st
   const isOfIt = ({ collection }: StoredDocument) =>
     collection.startsWith(queues) && Number.parseInt(collection.slice(queues.length), 10) >= since
   const entries = stored.documents().filter(isOfIt)
-  return entries.map(({ key }) => key.split('/')[2]!.replace(/#\d+$/, ''))
+  return entries.map(({ key }) => withoutTimes(key).split('/')[2]!)
 }
 
 /** Notes which claim of which run a process has, for checks that have to know whose lease a body goes by. */
