@@ -31,6 +31,8 @@ const AFTERMATH_MS = 60_000
 const HORIZON_MS = 3_600_000
 const MOST_MOMENTS = 60_000
 const SWEEP_MS = 60_000
+/** From then on everything is paused. */
+const HELD_AT_MS = 80_000
 const HOLD_MS = 3 * 3_600_000
 /** One seed in so many holds on for hours. */
 const HOLDS_ONE_IN = 6
@@ -38,6 +40,9 @@ const HOLDS_ONE_IN = 6
 /** One seed, one history: starts, operators and trouble for two minutes; then all is calm, and everything has to end. */
 export async function simulateFlow(seed: string, world: WorldName, mutant?: FlowMutant): Promise<FlowVerdict> {
   const scenario = generateScenario(new SeededRandom(`flow ${seed}`))
+  // By dice of its own: all other seeds make up the scenario that they did before.
+  const holdsForHours = new SeededRandom(`how long flow ${seed}`).next() < 1 / HOLDS_ONE_IN
+  if (holdsForHours) scenario.acts.push({ at: HELD_AT_MS, kind: 'pause', scope: { all: true }, isInside: false })
   const trouble = generateFlowTrouble(new SeededRandom(`how much flow ${seed}`))
   const witness = new FlowWitness(scenario, trouble)
   const deployments = () => [workflowsOf(scenario, witness)]
@@ -57,8 +62,6 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const liveness = new Liveness(witness, MOST_STANDING_MS[world])
   outside.play()
   cloud.clock.at(START + CALM_AFTER_MS, () => cloud.calm())
-  // By dice of its own: seeds from before make up the same scenario.
-  const holdsForHours = new SeededRandom(`how long flow ${seed}`).next() < 1 / HOLDS_ONE_IN
   const frames = await new Play(cloud, workers, outside, witness, liveness, holdsForHours).run()
   const { length: bodies } = witness.bodies
   const virtualMs = cloud.clock.now() - START
